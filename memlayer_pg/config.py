@@ -1,0 +1,206 @@
+"""The settings, all defaults in one place.
+
+Where a setting comes from: what the program passes, else the environment, else the default here.
+"""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
+from typing import Any, Self, TypeVar
+from urllib.parse import urlsplit
+
+from memlayer_pg.errors import ConfigError
+
+Number = TypeVar("Number", int, float)
+
+LLM_MODEL = "gpt-5-mini"
+EMBEDDING_MODEL = "text-embedding-3-small"
+TENANT = "default"
+LONGEST_NAME = 255
+"""Bytes a tenant may have."""
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Endpoint:
+    """A model behind an OpenAI-compatible HTTP interface.
+
+    `base_url` and `api_key`: None takes OPENAI_BASE_URL and OPENAI_API_KEY, else OpenAI itself.
+    `dimensions`: length of the vectors to ask for and insist on; None takes what the model gives.
+    `timeout`: seconds for one attempt. `max_retries`: attempts after the first.
+    `headers`, `extra_body`: sent along with every request.
+    `temperature`, `max_tokens`: sent only when set. `proxy`: an URL, None follows the environment.
+    `http_client`: an httpx.Client or httpx.AsyncClient to use in place of our own.
+    """
+
+    model: str
+    base_url: str | None = None
+    api_key: str | None = field(default=None, repr=False)
+    dimensions: int | None = None
+    timeout: float = 60.0
+    max_retries: int = 3
+    headers: Mapping[str, str] = field(default_factory=dict, repr=False)
+    extra_body: Mapping[str, Any] = field(default_factory=dict)
+    temperature: float | None = None
+    max_tokens: int | None = None
+    proxy: str | None = field(default=None, repr=False)
+    http_client: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str) or not self.model.strip():
+            raise ConfigError("model: must be the name of a model")
+        if self.base_url is not None and urlsplit(self.base_url).scheme not in ("http", "https"):
+            raise ConfigError("base_url: must start with http:// or https://")
+        if self.dimensions is not None and not 1 <= self.dimensions <= 4000:
+            raise ConfigError(f"dimensions: must be between 1 and 4000, not {self.dimensions}")
+        if self.timeout <= 0:
+            raise ConfigError("timeout: must be a number of seconds above 0")
+        if self.max_retries < 0:
+            raise ConfigError("max_retries: must not be negative")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Config:
+    """Everything a `Memory` needs to know.
+
+    `dsn`: a Postgres URL or key=value string; None starts a server of our own in `data_dir`.
+    `tenant`: whose memories these are, kept apart from those of every other tenant.
+    `llm`: extracts facts; None stores what was said word for word.
+    `embedder`: None takes the local one.
+    `reranker`: any object with `rerank(query, documents, top_k)`; None leaves the order as it is.
+    `custom_instructions`: added to the extraction prompt of every add.
+    `data_dir`: where the server of our own keeps its files; None: the user's data directory.
+    `min_size`, `max_size`: connections kept open, and at most open at once.
+    `prepare_threshold`: prepare a statement on the server when it is run this often; None never
+    does, which is what a PgBouncer in transaction mode needs.
+    `connect_timeout`: seconds to wait for a new connection, and for a free one.
+    """
+
+    dsn: str | None = field(default=None, repr=False)
+    tenant: str = TENANT
+    llm: Endpoint | None = None
+    embedder: Endpoint | None = None
+    reranker: Any = field(default=None, repr=False)
+    custom_instructions: str | None = None
+    data_dir: Path | None = None
+    min_size: int = 0
+    max_size: int = 10
+    prepare_threshold: int | None = 5
+    connect_timeout: float = 30.0
+
+    def __post_init__(self) -> None:
+        if self.dsn is not None:
+            if not isinstance(self.dsn, str) or not self.dsn.strip():
+                raise ConfigError("dsn: must be a Postgres URL or a key=value string")
+            object.__setattr__(self, "dsn", libpq_url(self.dsn))
+        check_tenant(self.tenant)
+        if self.max_size < 1 or not 0 <= self.min_size <= self.max_size:
+            raise ConfigError(
+                f"min_size and max_size: need 0 <= min_size <= max_size and max_size >= 1, "
+                f"not {self.min_size} and {self.max_size}"
+            )
+        if self.prepare_threshold is not None and self.prepare_threshold < 0:
+            raise ConfigError("prepare_threshold: must be None or not negative")
+        if self.connect_timeout <= 0:
+            raise ConfigError("connect_timeout: must be a number of seconds above 0")
+
+    @classmethod
+    def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
+        """The settings of MEMLAYER_* and OPENAI_*; ConfigError names a variable it cannot read.
+
+        MEMLAYER_DSN, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS, _MIN_SIZE, _MAX_SIZE,
+        _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT; MEMLAYER_LLM_MODEL, _LLM_BASE_URL,
+        _LLM_API_KEY, _LLM_TIMEOUT and the same with EMBEDDER, which has _EMBEDDER_DIMENSIONS too.
+        OPENAI_API_KEY and OPENAI_BASE_URL stand in for both. Without any of them there is no llm.
+        """
+        env = dict(os.environ if environ is None else environ)
+        return cls(
+            dsn=_text(env, "MEMLAYER_DSN"),
+            tenant=_text(env, "MEMLAYER_TENANT") or TENANT,
+            llm=_endpoint(env, "LLM", LLM_MODEL),
+            embedder=_endpoint(env, "EMBEDDER", EMBEDDING_MODEL),
+            custom_instructions=_text(env, "MEMLAYER_CUSTOM_INSTRUCTIONS"),
+            data_dir=Path(folder) if (folder := _text(env, "MEMLAYER_DATA_DIR")) else None,
+            min_size=_number(env, "MEMLAYER_MIN_SIZE", int, 0),
+            max_size=_number(env, "MEMLAYER_MAX_SIZE", int, 10),
+            prepare_threshold=(
+                None
+                if env.get("MEMLAYER_PREPARE_THRESHOLD", "").strip().lower() == "none"
+                else _number(env, "MEMLAYER_PREPARE_THRESHOLD", int, 5)
+            ),
+            connect_timeout=_number(env, "MEMLAYER_CONNECT_TIMEOUT", float, 30.0),
+        )
+
+    @classmethod
+    def from_mem0(cls, config: Mapping[str, Any]) -> Self:
+        """The settings of a mem0 configuration; ConfigError names what is not understood."""
+        from memlayer_pg.mem0_config import settings
+
+        return cls(**settings(config))
+
+    def with_(self, **changes: Any) -> Self:
+        """A copy in which every change that is not None has been made."""
+        return replace(self, **{key: value for key, value in changes.items() if value is not None})
+
+
+def check_tenant(tenant: object) -> None:
+    """ConfigError unless this can be the name of a tenant."""
+    if not isinstance(tenant, str) or not tenant.strip():
+        raise ConfigError("tenant: must be a text that is not blank")
+    if "\x00" in tenant or any("\ud800" <= letter <= "\udfff" for letter in tenant):
+        raise ConfigError("tenant: must not hold NUL characters or half surrogate pairs")
+    if len(tenant.encode()) > LONGEST_NAME:
+        raise ConfigError(f"tenant: must not be longer than {LONGEST_NAME} bytes")
+
+
+def libpq_url(dsn: str) -> str:
+    """SQLAlchemy's `postgresql+psycopg://…` the way Postgres's own library reads it."""
+    scheme, separator, rest = dsn.strip().partition("://")
+    if not separator:
+        return dsn.strip()
+    if scheme in ("postgresql", "postgres", "postgresql+psycopg"):
+        return f"postgresql://{rest}"
+    raise ConfigError(f"dsn: {scheme}:// is not Postgres", suggestion="Write postgresql://…")
+
+
+def nearest(name: object, known: Iterable[str]) -> str:
+    """The known name that `name` was probably meant to be, as the end of a message."""
+    close = difflib.get_close_matches(str(name), list(known), n=1)
+    return f"; did you mean {close[0]!r}?" if close else ""
+
+
+SETTINGS = tuple(setting.name for setting in fields(Config))
+
+
+def _text(env: Mapping[str, str], name: str) -> str | None:
+    return env.get(name, "").strip() or None
+
+
+def _number(env: Mapping[str, str], name: str, kind: type[Number], default: Number) -> Number:
+    text = _text(env, name)
+    if text is None:
+        return default
+    try:
+        return kind(text)
+    except ValueError:
+        raise ConfigError(f"{name}: must be a number, not {text!r}") from None
+
+
+def _endpoint(env: Mapping[str, str], which: str, model: str) -> Endpoint | None:
+    """The endpoint the environment speaks of; None when it names neither model, key nor address."""
+    prefix = f"MEMLAYER_{which}_"
+    chosen = _text(env, prefix + "MODEL")
+    address = _text(env, prefix + "BASE_URL")
+    key = _text(env, prefix + "API_KEY") or _text(env, "OPENAI_API_KEY")
+    if chosen is None and address is None and key is None:
+        return None
+    return Endpoint(
+        model=chosen or model,
+        base_url=address or _text(env, "OPENAI_BASE_URL"),
+        api_key=key,
+        dimensions=_number(env, prefix + "DIMENSIONS", int, 0) or None,
+        timeout=_number(env, prefix + "TIMEOUT", float, 60.0),
+    )
