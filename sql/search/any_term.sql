@@ -1,0 +1,8 @@
+create or replace function memlayer.any_term(p_terms text[])
+  returns tsquery
+  language sql
+  immutable
+  parallel safe
+return (select string_agg('''' || replace(replace(t, '\', '\\'), '''', '''''') || '''', ' | ')::tsquery from unnest(p_terms) t);
+
+comment on function memlayer.any_term is 'A query that matches documents with any of the lexemes; null when there are none.';
