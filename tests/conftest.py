@@ -1,0 +1,142 @@
+"""One embedded server a Postgres version, one template database, and three ways to use it.
+
+`conn` is the default: its work is rolled back. `database` is for what commits or needs several
+connections, `empty` for the migrations. Everything that touches a server runs once a version;
+`--postgres=18` runs one only.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+FOREIGN = ("MEMLAYER_", "OPENAI_", "PG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
+
+# Before anything is imported: no test may see a database, key or proxy of whoever runs it.
+for name in list(os.environ):
+    if name.upper().startswith(FOREIGN):
+        del os.environ[name]
+
+import psycopg  # noqa: E402
+import pytest  # noqa: E402
+from psycopg import sql  # noqa: E402
+from psycopg.conninfo import conninfo_to_dict, make_conninfo  # noqa: E402
+
+from memlayer_pg import embedded, schema  # noqa: E402
+
+if TYPE_CHECKING:
+    from tests.endpoint import Endpoint
+
+COUNTER = itertools.count()
+
+# Nothing here has to survive a crash. Reloaded, not restarted: all of these can be.
+UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption("--postgres", default="18,16", help="versions of Postgres to test on")
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "server" in metafunc.fixturenames:
+        versions = [int(version) for version in metafunc.config.getoption("postgres").split(",")]
+        ids = [f"pg{version}" for version in versions]
+        metafunc.parametrize("server", versions, ids=ids, indirect=True, scope="session")
+
+
+@pytest.fixture(scope="session")
+def server(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[str]:
+    """The dsn of a running server's own database; the user is a superuser."""
+    folder = tmp_path_factory.mktemp(f"pg{request.param}")
+    with embedded.start(folder, version=request.param) as running:
+        dsn = make_conninfo(running.dsn, dbname="postgres")
+        with psycopg.connect(dsn, autocommit=True) as admin:
+            for setting, value in UNSAFE.items():
+                admin.execute(f"alter system set {setting} = {value}")
+            admin.execute("select pg_reload_conf()")
+        yield dsn
+
+
+def create(server: str, template: str = "template1") -> str:
+    """Make a database; the dsn of it."""
+    name = f"memlayer_test_{next(COUNTER)}"
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(
+            sql.SQL("create database {} template {} strategy file_copy").format(
+                sql.Identifier(name), sql.Identifier(template)
+            )
+        )
+    return make_conninfo(server, dbname=name)
+
+
+def drop(server: str, dsn: str) -> None:
+    """Drop a database, whoever is still connected to it."""
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(sql.SQL("drop database {} with (force)").format(sql.Identifier(named(dsn))))
+
+
+def named(dsn: str) -> str:
+    """The name of a dsn's database."""
+    return str(conninfo_to_dict(dsn)["dbname"])
+
+
+def lay(dsn: str) -> None:
+    """Run the files of sql/ in load order, as all.sql does."""
+    with psycopg.connect(dsn) as conn:
+        for path in schema.load_order():
+            try:
+                conn.execute((schema.SQL / path).read_text("utf-8"))
+            except psycopg.Error as error:
+                error.add_note(f"in sql/{path}")
+                raise
+
+
+@pytest.fixture(scope="session")
+def template(server: str) -> str:
+    """A database laid from sql/ in load order; leave no connection to it open: it is copied."""
+    dsn = create(server)
+    lay(dsn)
+    return dsn
+
+
+@pytest.fixture(scope="session")
+def shared(server: str, template: str) -> Iterator[psycopg.Connection[Any]]:
+    """The connection behind `conn`; no test asks for it itself."""
+    with psycopg.connect(create(server, named(template))) as conn:
+        yield conn
+
+
+@pytest.fixture
+def conn(shared: psycopg.Connection[Any]) -> Iterator[psycopg.Connection[Any]]:
+    """A connection whose work is rolled back: the default, about a millisecond a test."""
+    yield shared
+    shared.rollback()
+
+
+@pytest.fixture
+def database(server: str, template: str) -> Iterator[str]:
+    """The dsn of a copy of the template: for what commits, on as many connections as it likes."""
+    dsn = create(server, named(template))
+    yield dsn
+    drop(server, dsn)
+
+
+@pytest.fixture
+def empty(server: str) -> Iterator[str]:
+    """The dsn of a database with nothing in it: for the migrations."""
+    dsn = create(server)
+    yield dsn
+    drop(server, dsn)
+
+
+@pytest.fixture
+def endpoint() -> Iterator[Endpoint]:
+    """A scripted OpenAI-compatible server on loopback."""
+    from tests.endpoint import Endpoint
+
+    with Endpoint() as endpoint:
+        yield endpoint
