@@ -4,7 +4,7 @@ create or replace function memlayer.now()
   stable
   parallel safe
 -- A test may set the clock; nobody else should.
-return coalesce(nullif(current_setting('memlayer.now', true), '')::timestamptz, pg_catalog.now());
+return coalesce(nullif(current_setting('memlayer.now', true), '')::timestamptz, statement_timestamp());
 
 comment on function memlayer.now is
-  'The time of the running transaction: the clock of every function here. The setting memlayer.now replaces it in tests.';
+  'The time of the running statement, the same throughout one call: the clock of every function here. The setting memlayer.now replaces it in tests.';
