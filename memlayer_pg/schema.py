@@ -15,18 +15,17 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from memlayer_pg import requirements
+from memlayer_pg.catalog import catalog, differences
 from memlayer_pg.dsn import parameters
+from memlayer_pg.engine import LOCK, engine, failed, message, reached
 from memlayer_pg.errors import DatabaseError, SchemaError
 
 if TYPE_CHECKING:
     from alembic.config import Config
-    from sqlalchemy import Connection, Engine
+    from sqlalchemy import Connection
 
 Progress = Callable[[str, str], None]
 """Told each step that is done: the revision's id and its title."""
-
-LOCK = 1835363692
-"""The advisory lock that a migration holds: the letters "meml"."""
 
 
 def _folder(name: str) -> Path:
@@ -131,15 +130,16 @@ def clear() -> None:
     run((MIGRATIONS / "clear.sql").read_text("utf-8"))
 
 
-def config(connection: Connection | None = None, progress: Progress | None = None) -> Config:
-    """What alembic needs to run our revisions over a connection."""
+def config(
+    connection: Connection | None = None, progress: Progress | None = None, first: str | None = None
+) -> Config:
+    """What alembic needs to run our revisions over a connection; `first` opens the transaction."""
     from alembic.config import Config
 
     settings = Config()
     # '%' marks an interpolation in alembic's settings
     settings.set_main_option("script_location", str(MIGRATIONS).replace("%", "%%"))
-    settings.attributes["connection"] = connection
-    settings.attributes["progress"] = progress
+    settings.attributes.update(connection=connection, progress=progress, first=first)
     return settings
 
 
@@ -165,23 +165,23 @@ def migrate(
     from alembic.util import CommandError
     from sqlalchemy.exc import DBAPIError
 
-    engine = _engine(dsn, timeout)
+    server = engine(dsn)
+    patience = f"set local lock_timeout = '{timeout:.3f}s'"
     # The lock is another session's, so that a revision may commit (create index concurrently), and
     # a transaction's, so that it holds behind a pooler too.
     try:
-        with _reached(engine) as lock, _reached(engine) as connection:
+        with reached(server) as lock, reached(server) as connection:
             lock.exec_driver_sql("set local idle_in_transaction_session_timeout = 0")
-            try:
-                lock.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
-            except DBAPIError as error:
-                raise _busy(engine, error) from error
+            lock.exec_driver_sql(patience)
+            lock.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
             if not down:
                 requirements.check(connection)
-            (command.downgrade if down else command.upgrade)(config(connection, progress), revision)
+            settings = config(connection, progress, first=patience)
+            (command.downgrade if down else command.upgrade)(settings, revision)
     except CommandError as error:
         raise SchemaError(str(error)) from error
     except DBAPIError as error:
-        raise _failed(error) from error
+        raise failed(server, error) from error
 
 
 def sql(revision: str = "head", *, start: str | None = None, down: bool = False) -> str:
@@ -206,81 +206,45 @@ def sql(revision: str = "head", *, start: str | None = None, down: bool = False)
 
 def current(dsn: str) -> str | None:
     """The newest revision that stands in a database; None when there is no schema."""
-    try:
-        with psycopg.connect(**parameters(dsn)) as conn:
-            [known] = conn.execute("select to_regclass('memlayer.deployment') is not null")
-            if not known[0]:
-                return None
-            [newest] = conn.execute("select max(revision) from memlayer.deployment")
-            return newest[0]  # type: ignore[no-any-return]
-    except psycopg.Error as error:
-        raise DatabaseError(_message(error), sqlstate=error.sqlstate) from error
+    with _opened(dsn) as conn:
+        return _newest(conn)
 
 
-def _engine(dsn: str, timeout: float) -> Engine:
-    from sqlalchemy import NullPool, create_engine
+def check(dsn: str) -> list[str]:
+    """How the schema in a database differs from what its revision made; empty when it does not.
 
-    settings = parameters(dsn)
-
-    def connect() -> psycopg.Connection[Any]:
-        connection = psycopg.connect(**settings)
-        connection.execute("select set_config('lock_timeout', %s, false)", [f"{timeout:.3f}s"])
-        connection.commit()
-        return connection
-
-    return create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
+    Lays the schema a second time, compares what Postgres says of both, and takes it back; the role
+    has to own the schema. Other sessions notice nothing. Indexes that somebody added are no fault.
+    """
+    with _opened(dsn) as conn:
+        revision = _newest(conn)
+        if revision is None:
+            return ["there is no schema: run memlayer db upgrade"]
+        if revision != HEAD:
+            return [f"the schema is at {revision}, this version brings {HEAD}"]
+        found = catalog(conn)
+        conn.execute("alter schema memlayer rename to memlayer_found")
+        for path in load_order():
+            conn.execute((SQL / path).read_text("utf-8"))
+        expected = catalog(conn)
+        conn.rollback()
+    return differences(found, expected)
 
 
 @contextmanager
-def _reached(engine: Engine) -> Iterator[Connection]:
-    from sqlalchemy.exc import DBAPIError
-
+def _opened(dsn: str) -> Iterator[psycopg.Connection[Any]]:
     try:
-        connection = engine.connect()
-    except DBAPIError as error:
-        raise DatabaseError(_message(error.orig), sqlstate=_sqlstate(error)) from error
-    with connection:
-        yield connection
+        with psycopg.connect(**parameters(dsn)) as conn:
+            yield conn
+    except psycopg.Error as error:
+        raise DatabaseError(
+            message(error), sqlstate=error.sqlstate, hint=error.diag.message_hint
+        ) from error
 
 
-def _busy(engine: Engine, error: Exception) -> SchemaError:
-    """Who holds the lock of migrations."""
-    with engine.connect() as connection:
-        holder = connection.exec_driver_sql(
-            f"""
-            select format('process %s (user %s, application %s, since %s)',
-                          a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'unnamed'),
-                          date_trunc('second', a.xact_start))
-              from pg_locks l
-              join pg_stat_activity a using (pid)
-              join pg_database d on d.oid = l.database
-             where l.locktype = 'advisory' and l.granted
-               and (l.classid, l.objid, l.objsubid) = (0, {LOCK}, 1)
-               and d.datname = current_database()
-            """
-        ).scalar()
-    return SchemaError(
-        f"another migration is running: {holder or 'it has just ended'}",
-        suggestion="Wait for it to end and run this again.",
-        debug_info={"database": str(error)},
-    )
-
-
-def _failed(error: Any) -> SchemaError:
-    """A revision's failure, with what Postgres said to do about it."""
-    diagnosis = getattr(error.orig, "diag", None)
-    return SchemaError(
-        f"the schema was not changed: {_message(error.orig)}",
-        suggestion=diagnosis.message_hint if diagnosis else None,
-        debug_info={"sqlstate": _sqlstate(error)},
-    )
-
-
-def _sqlstate(error: Any) -> str | None:
-    return getattr(error.orig, "sqlstate", None)
-
-
-def _message(error: Any) -> str:
-    """What Postgres said, without the statement it said it of."""
-    diagnosis = getattr(error, "diag", None)
-    return (diagnosis and diagnosis.message_primary) or str(error)
+def _newest(conn: psycopg.Connection[Any]) -> str | None:
+    [[known]] = conn.execute("select to_regclass('memlayer.deployment') is not null")
+    if not known:
+        return None
+    [[newest]] = conn.execute("select max(revision) from memlayer.deployment")
+    return str(newest) if newest else None

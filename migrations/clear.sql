@@ -51,6 +51,12 @@ begin
                         relname)
             from pg_class
            where oid = any (v_ours) and relnamespace = v_schema and relkind in ('r', 'p', 'v', 'm', 'S')
+             -- A sequence that belongs to a column goes with it.
+             and not exists (select
+                               from pg_depend d
+                              where relkind = 'S'
+                                and (d.classid, d.objid) = ('pg_class'::regclass, pg_class.oid)
+                                and d.deptype in ('a', 'i'))
           union all
           select format('drop routine if exists %s cascade', oid::regprocedure)
             from pg_proc

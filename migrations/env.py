@@ -8,6 +8,7 @@ from alembic import context
 
 connection: Any = context.config.attributes.get("connection")
 progress = context.config.attributes.get("progress")
+first = context.config.attributes.get("first")
 
 
 def applied(step: Any) -> None:
@@ -32,4 +33,6 @@ else:
     connection.commit()  # so that the transaction is alembic's, and a revision may step out of it
 
 with context.begin_transaction():
+    if first is not None:
+        connection.exec_driver_sql(first)
     context.run_migrations()
