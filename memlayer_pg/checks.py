@@ -11,19 +11,29 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from datetime import UTC, date, datetime
-from typing import Any
 
 from memlayer_pg.errors import InputError, NotStorable, ScopeMissing, ValidationError
 
 SCOPE_IDS = ("user_id", "agent_id", "run_id")
 LONGEST_ID = 255
 """Bytes a scope id may have."""
-LONGEST_TEXT = 10_000_000
+LONGEST_TEXT = 10 * 1024 * 1024
 """Bytes one text may have."""
 TOP_K = 20
 THRESHOLD = 0.1
 MOST = 2**31 - 1
 """The largest number of rows that can be asked for."""
+
+
+class Unset:
+    """The type of `UNSET`."""
+
+    def __repr__(self) -> str:
+        return "<unset>"
+
+
+UNSET = Unset()
+"""Not given, where None means something."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +169,7 @@ def query(value: object) -> str:
 
 
 def storable(name: str, value: str) -> str:
-    """A text that can be stored as it is; NotStorable when it is too long or holds what cannot be."""
+    """A text that can be stored as it is; NotStorable when it is too long or cannot be kept."""
     if problem := bad_characters(value):
         raise NotStorable(f"{name} holds {problem}, which Postgres cannot store")
     # Four bytes is the most one character takes: short texts need no encoding to be measured.
@@ -240,8 +250,9 @@ def instant(name: str, value: object) -> datetime | None:
         raise wrong from None
 
 
-def flag(name: str, value: Any) -> bool:
-    """A yes or no that was given as one."""
-    if not isinstance(value, bool):
-        raise InputError(f"{name} must be True or False, not {value!r:.40}")
-    return value
+def idempotency_key(value: object) -> str | None:
+    """A key that marks a request as the same one when it is sent again."""
+    text = optional_text("idempotency_key", value)
+    if text is not None and not (text.strip() and len(text.encode()) <= LONGEST_ID):
+        raise InputError(f"idempotency_key must not be blank or longer than {LONGEST_ID} bytes")
+    return text

@@ -194,7 +194,9 @@ def _endpoint(env: Mapping[str, str], which: str, model: str) -> Endpoint | None
     prefix = f"MEMLAYER_{which}_"
     chosen = _text(env, prefix + "MODEL")
     address = _text(env, prefix + "BASE_URL")
-    key = _text(env, prefix + "API_KEY") or _text(env, "OPENAI_API_KEY")
+    # OpenAI's key is for OpenAI's address, not for another that was named beside it.
+    shared_key = None if address else _text(env, "OPENAI_API_KEY")
+    key = _text(env, prefix + "API_KEY") or shared_key
     if chosen is None and address is None and key is None:
         return None
     return Endpoint(

@@ -1,4 +1,4 @@
-"""Metadata and filters as JSON that Postgres can keep: the caller's own objects are never changed."""
+"""Metadata and filters as JSON that Postgres can keep; the caller's objects are not changed."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memlayer_pg.errors import InputError, NotStorable
 log = logging.getLogger("memlayer_pg")
 
 IDENTITY = (*SCOPE_IDS, "actor_id")
-LARGEST = 1_000_000
+LARGEST = 1024 * 1024
 """Bytes the metadata of one memory may have."""
 DEEPEST = 100
 """Levels of lists and dictionaries in metadata or filters."""

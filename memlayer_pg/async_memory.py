@@ -1,0 +1,354 @@
+"""`AsyncMemory`: the same flows as `Memory`, awaited."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+
+from memlayer_pg import batch, connections, db, flows, updating, writing
+from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
+from memlayer_pg.core import Core, copies, described_by, rerank_failed, reranked
+from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Row, run_async
+from memlayer_pg.errors import DatabaseError
+from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.memory import Memory, Messages
+from memlayer_pg.pool import AsyncPool
+from memlayer_pg.writing import Prepared
+
+T = TypeVar("T")
+
+
+class AsyncMemory(Core):
+    """Long-term memory for agents, in Postgres; may be shared by tasks and survives a fork.
+
+    Every method takes `connection=`: a psycopg AsyncConnection, or a SQLAlchemy AsyncConnection or
+    AsyncSession on postgresql+psycopg, to read and write in its transaction, which is left for you
+    to commit. One object may be used under several event loops.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._pool = AsyncPool(self.config)
+
+    @described_by(Memory.add)
+    async def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: datetime | date | str | float | None = None,
+        expiration_date: date | str | None = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+        idempotency_key: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        return await self._run(
+            writing.add(
+                self._store,
+                messages,
+                user_id=user_id,
+                agent_id=agent_id,
+                run_id=run_id,
+                metadata=metadata,
+                timestamp=timestamp,
+                expiration_date=expiration_date,
+                infer=infer,
+                memory_type=memory_type,
+                prompt=prompt,
+                idempotency_key=idempotency_key,
+            ),
+            connection,
+        )
+
+    @described_by(Memory.prepare_add)
+    async def prepare_add(
+        self, messages: Messages, *, connection: Any = None, **arguments: Any
+    ) -> Prepared:
+        return await self._run(writing.prepare_add(self._store, messages, **arguments), connection)
+
+    @described_by(Memory.prepare_update)
+    async def prepare_update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: date | str | Unset | None = UNSET,
+        data: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> Prepared:
+        return await self._run(
+            updating.prepare_update(
+                self._store,
+                memory_id,
+                text=text,
+                metadata=metadata,
+                expiration_date=expiration_date,
+                data=data,
+            ),
+            connection,
+        )
+
+    @described_by(Memory.apply)
+    async def apply(self, prepared: Prepared, *, connection: Any = None) -> dict[str, Any]:
+        return await self._run(writing.apply(prepared), connection)
+
+    @described_by(Memory.add_many)
+    async def add_many(
+        self,
+        conversations: Iterable[Mapping[str, Any]],
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], None] | None = None,
+        **common: Any,
+    ) -> list[dict[str, Any]]:
+        jobs = batch.arguments(conversations, common, inspect.signature(self.add).parameters)
+        return await batch.add_many_async(
+            self.add, jobs, batch.check_concurrency(concurrency), on_progress
+        )
+
+    @described_by(Memory.search)
+    async def search(
+        self,
+        query: str,
+        *,
+        top_k: int = TOP_K,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float = THRESHOLD,
+        rerank: bool = False,
+        explain: bool = False,
+        reference_date: date | str | None = None,
+        show_expired: bool = False,
+        fusion: str | None = None,
+        fallback: str | None = None,
+        connection: Any = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        return await self._run(
+            flows.search(
+                self._store,
+                query,
+                top_k=top_k,
+                filters=filters,
+                threshold=threshold,
+                rerank_=rerank,
+                explain=explain,
+                reference_date=reference_date,
+                show_expired=show_expired,
+                fusion=fusion,
+                fallback=fallback,
+                extra=kwargs,
+            ),
+            connection,
+        )
+
+    @described_by(Memory.keyword_search)
+    async def keyword_search(
+        self,
+        query: str,
+        *,
+        top_k: int = TOP_K,
+        filters: Mapping[str, Any] | None = None,
+        show_expired: bool = False,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        return await self._run(
+            flows.keyword_search(
+                self._store, query, top_k=top_k, filters=filters, show_expired=show_expired
+            ),
+            connection,
+        )
+
+    @described_by(Memory.similar_to)
+    async def similar_to(
+        self, memory_id: str, *, top_k: int = TOP_K, connection: Any = None
+    ) -> dict[str, Any]:
+        return await self._run(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
+
+    @described_by(Memory.get)
+    async def get(self, memory_id: str, *, connection: Any = None) -> dict[str, Any] | None:
+        return await self._run(flows.get(self._store, memory_id), connection)
+
+    @described_by(Memory.get_all)
+    async def get_all(
+        self,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = TOP_K,
+        show_expired: bool = False,
+        after: str | None = None,
+        with_total: bool = False,
+        reference_date: date | str | None = None,
+        connection: Any = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        return await self._run(
+            flows.get_all(
+                self._store,
+                filters=filters,
+                top_k=top_k,
+                show_expired=show_expired,
+                after=after,
+                with_total=with_total,
+                reference_date=reference_date,
+                extra=kwargs,
+            ),
+            connection,
+        )
+
+    @described_by(Memory.update)
+    async def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: date | str | Unset | None = UNSET,
+        data: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        return await self._run(
+            updating.update(
+                self._store,
+                memory_id,
+                text=text,
+                metadata=metadata,
+                expiration_date=expiration_date,
+                data=data,
+            ),
+            connection,
+        )
+
+    @described_by(Memory.delete)
+    async def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
+        return await self._run(flows.delete(self._store, memory_id), connection)
+
+    @described_by(Memory.delete_all)
+    async def delete_all(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        return await self._run(
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+        )
+
+    @described_by(Memory.history)
+    async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
+        return await self._run(flows.history(self._store, memory_id), connection)
+
+    @described_by(Memory.messages)
+    async def messages(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        return await self._run(flows.messages(self._store, user_id, agent_id, run_id), connection)
+
+    @described_by(Memory.scopes)
+    async def scopes(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+
+    @described_by(Memory.reset)
+    async def reset(self, *, connection: Any = None) -> None:
+        await self._run(flows.reset(self._store), connection)
+
+    def close(self) -> None:
+        """Close the connections to Postgres and the blocking ones to the models; may be repeated.
+
+        `aclose`, or `async with`, closes those of the running event loop to the models as well.
+        """
+        self._pool.close()
+        self.embedding_model.close()
+        if self.llm is not None:
+            self.llm.close()
+        self._stop_server()
+
+    async def aclose(self) -> None:
+        """Close the connections to Postgres and to the models; may be repeated."""
+        self._pool.close()
+        await self.embedding_model.aclose()
+        if self.llm is not None:
+            await self.llm.aclose()
+        await asyncio.to_thread(self._stop_server)
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        await self.aclose()
+
+    async def _run(self, flow: Flow[T], connection: object) -> T:
+        if connection is None:
+            return await run_async(flow, self._perform)
+        given = await connections.awaited(connection)
+        return await run_async(flow, partial(self._perform, given=given))
+
+    async def _perform(
+        self, effect: Effect, given: psycopg.AsyncConnection[Any] | None = None
+    ) -> Any:
+        match effect:
+            case Call() if given is not None:
+                return await self._call(given, effect)
+            case Call():
+                # Lent for the length of one statement: never while a model is at work.
+                if (dsn := self._known_dsn()) is None:
+                    dsn = await asyncio.to_thread(self._dsn)
+                async with self._pool.connection(dsn) as conn:
+                    return await self._call(conn, effect)
+            case Embed():
+                return await self.embedding_model.aembed(effect.texts, effect.purpose)
+            case Generate():
+                assert self.llm is not None  # a flow asks only where the store says it extracts
+                return await self.llm.agenerate(effect.messages, effect.schema)
+        try:
+            if hasattr(self.reranker, "arerank"):
+                found = await self.reranker.arerank(effect.query, copies(effect), effect.top_k)
+            else:
+                found = await asyncio.to_thread(
+                    self.reranker.rerank, effect.query, copies(effect), effect.top_k
+                )
+        except Exception as error:
+            raise rerank_failed(error) from error
+        return reranked(found, effect.top_k)
+
+    async def _call(self, conn: psycopg.AsyncConnection[Any], call: Call) -> list[Row]:
+        known = self._known.get(self._database(conn.info))
+        if known is None:
+            try:
+                rows = await db.perform_async(conn, HANDSHAKE)
+            except DatabaseError as error:
+                raise self._unknown(conn.info, error) from error
+            known = self._greeted(conn.info, rows)
+        return await db.perform_async(conn, call, known.element_oid)

@@ -1,0 +1,183 @@
+"""What `Memory` and `AsyncMemory` have in common: their parts, and what does not wait."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Self, TypeVar
+
+import psycopg
+
+from memlayer_pg import handshake
+from memlayer_pg.config import Config, Endpoint
+from memlayer_pg.effects import Rerank, Row
+from memlayer_pg.errors import ConfigError, DatabaseError, ModelError
+from memlayer_pg.flows import Store
+from memlayer_pg.handshake import Known
+from memlayer_pg.models import Chat, Embedder, chat_for, embedder_for
+from memlayer_pg.pool import public
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+log = logging.getLogger("memlayer_pg")
+
+
+class Core:
+    """The parts a memory is wired from.
+
+    `config`: the settings. `embedding_model` and `llm` (None: messages are stored word for word):
+    the models. `reranker`: an object with `rerank(query, documents, top_k)`, or None.
+    """
+
+    def __init__(
+        self,
+        config: Config | Mapping[str, Any] | None = None,
+        *,
+        dsn: str | None = None,
+        tenant: str | None = None,
+        embedder: Any = None,
+        llm: Any = None,
+        reranker: Any = None,
+        custom_instructions: str | None = None,
+        data_dir: Path | str | None = None,
+    ) -> None:
+        """Wire the parts; nothing is connected to, started or asked before it is needed.
+
+        `config`: a Config, or mem0's dictionary; None reads the environment (`Config.from_env`).
+        The others go before what it says. `embedder` and `llm`: an Endpoint, or an object of your
+        own (`memlayer_pg.models.adapters` says what it needs). ConfigError for what cannot be used.
+        """
+        if config is None:
+            config = Config.from_env()
+        elif isinstance(config, Mapping):
+            config = Config.from_mem0(config)
+        elif not isinstance(config, Config):
+            raise ConfigError(
+                f"config: must be a Config or a dictionary, not {type(config).__name__}"
+            )
+        self.config = config.with_(
+            dsn=dsn,
+            tenant=tenant,
+            embedder=embedder if isinstance(embedder, Endpoint) else None,
+            llm=llm if isinstance(llm, Endpoint) else None,
+            reranker=reranker,
+            custom_instructions=custom_instructions,
+            data_dir=None if data_dir is None else Path(data_dir),
+        )
+        self.embedding_model: Embedder = embedder_for(
+            self.config, None if isinstance(embedder, Endpoint) else embedder
+        )
+        self.llm: Chat | None = chat_for(self.config, None if isinstance(llm, Endpoint) else llm)
+        self.reranker = self.config.reranker
+        if self.reranker is not None and not callable(getattr(self.reranker, "rerank", None)):
+            raise ConfigError("reranker: needs a method rerank(query, documents, top_k)")
+        self._known: dict[tuple[Any, ...], Known] = {}
+        self._server: Any = None
+        self._starting = threading.Lock()
+
+    @classmethod
+    def from_config(cls, config_dict: Mapping[str, Any], **objects: Any) -> Self:
+        """A memory with the settings of a mem0 configuration; `objects`: embedder, llm, reranker.
+
+        ConfigError for a key that is not known, with the nearest that is.
+        """
+        return cls(Config.from_mem0(config_dict), **objects)
+
+    @classmethod
+    def from_env(cls, **objects: Any) -> Self:
+        """A memory with the settings of the environment; `objects`: embedder, llm, reranker."""
+        return cls(Config.from_env(), **objects)
+
+    @property
+    def location(self) -> str:
+        """Where the memories are kept: the database without its password, or the folder."""
+        if self.config.dsn is not None:
+            return public(self.config.dsn)
+        from memlayer_pg import embedded
+
+        return str(self.config.data_dir or embedded.default_data_dir())
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(tenant={self.config.tenant!r}, location={self.location!r})"
+
+    def chat(self, query: object) -> None:
+        """Not there, as in mem0: NotImplementedError."""
+        raise NotImplementedError("Chat function not implemented yet.")
+
+    @property
+    def _store(self) -> Store:
+        return Store(
+            tenant=self.config.tenant,
+            instructions=self.config.custom_instructions,
+            extracts=self.llm is not None,
+            reranks=self.reranker is not None,
+        )
+
+    def _dsn(self) -> str:
+        """The database to connect to; without a dsn, that of a server of our own, which is started
+        and whose schema is brought up to date."""
+        if (dsn := self._known_dsn()) is not None:
+            return dsn
+        with self._starting:
+            if self._server is None:
+                from memlayer_pg import embedded, schema
+
+                server = embedded.start(self.config.data_dir)
+                if schema.current(server.dsn) != schema.HEAD:
+                    schema.migrate(server.dsn)
+                log.info("memories are kept by a Postgres of our own in %s", server.data_dir)
+                self._server = server
+            started: str = self._server.dsn
+            return started
+
+    def _known_dsn(self) -> str | None:
+        """The database to connect to, when nothing has to be started for it."""
+        server = self._server
+        return self.config.dsn if server is None else server.dsn
+
+    def _stop_server(self) -> None:
+        with self._starting:
+            server, self._server = self._server, None
+        if server is not None:
+            server.stop()
+
+    def _database(self, info: psycopg.ConnectionInfo) -> tuple[Any, ...]:
+        """What tells one database from another."""
+        return info.host, info.hostaddr, info.port, info.dbname
+
+    def _greeted(self, info: psycopg.ConnectionInfo, rows: list[Row]) -> Known:
+        """Remember what the schema of this database is; SchemaError when it will not do."""
+        known = self._known[self._database(info)] = handshake.read(rows, info.dsn)
+        return known
+
+    def _unknown(self, info: psycopg.ConnectionInfo, error: DatabaseError) -> Exception:
+        return handshake.missing(error, info.dsn)
+
+
+def reranked(documents: Any, top_k: int) -> list[Row]:
+    """What a reranker gave back, no more than asked for; ModelError when it is not results."""
+    if not isinstance(documents, list) or not all(isinstance(item, dict) for item in documents):
+        raise ModelError("the reranker gave no list of results")
+    return documents[:top_k]
+
+
+def rerank_failed(error: Exception) -> ModelError:
+    """Our error for whatever a reranker, which is not our code, raised."""
+    return ModelError(f"the reranker raised {type(error).__name__}: {error}")
+
+
+def copies(effect: Rerank) -> list[Row]:
+    """The results as a reranker may change them."""
+    return [dict(item) for item in effect.documents]
+
+
+def described_by(method: Callable[..., Any]) -> Callable[[F], F]:
+    """Gives an awaitable method the docstring of the blocking one."""
+
+    def describe(awaitable: F) -> F:
+        awaitable.__doc__ = method.__doc__
+        return awaitable
+
+    return describe

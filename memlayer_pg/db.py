@@ -1,0 +1,171 @@
+"""The one door to Postgres: named calls of functions of the schema memlayer, and their errors.
+
+Vectors travel in binary: a tenth of the work of text. A value without a type of its own is sent
+untyped, so the server takes the type of the parameter and the client need not know pgvector's ids;
+only an array has to name the type of its elements, which the handshake tells.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import struct
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import lru_cache, partial
+from typing import Any
+
+import psycopg
+from pgvector import HalfVector
+from psycopg.abc import Buffer
+from psycopg.adapt import Dumper
+from psycopg.pq import Format
+from psycopg.rows import dict_row
+from psycopg.sql import SQL, Identifier, Placeholder
+from psycopg.types.json import Jsonb
+
+from memlayer_pg.effects import Call, Row
+from memlayer_pg.errors import BY_SQLSTATE, DatabaseError, EmbeddingError, NotStorable
+
+UNTRANSLATABLE = ("22P05", "22021")
+"""SQLSTATEs of characters that the encoding of the database does not have."""
+
+
+class Vector:
+    """One vector, as halfvec's binary form."""
+
+    __slots__ = ("packed",)
+
+    def __init__(self, values: list[float]) -> None:
+        self.packed = pack(values)
+
+
+class Vectors:
+    """An array of vectors, each perhaps null, as the binary form of halfvec[]."""
+
+    __slots__ = ("element_oid", "packed")
+
+    def __init__(self, vectors: list[list[float] | None], element_oid: int) -> None:
+        self.element_oid = element_oid
+        self.packed = [None if values is None else pack(values) for values in vectors]
+
+
+def pack(values: list[float]) -> bytes:
+    """halfvec's binary form; EmbeddingError for what a half-precision number cannot hold."""
+    try:
+        if values and math.isfinite(math.fsum(values)):
+            return HalfVector(values).to_binary()
+    except (OverflowError, TypeError, ValueError):
+        pass
+    raise EmbeddingError(
+        "the embedder gave a vector that is empty or holds something else than numbers "
+        "between -65504 and 65504"
+    )
+
+
+class VectorDumper(Dumper):
+    """Sends a Vector as it was packed, its type left to the server."""
+
+    format = Format.BINARY
+    oid = 0
+
+    def dump(self, obj: Vector) -> Buffer | None:
+        return obj.packed
+
+
+class VectorsDumper(Dumper):
+    """Sends Vectors as an array of one dimension, its type left to the server."""
+
+    format = Format.BINARY
+    oid = 0
+
+    def dump(self, obj: Vectors) -> Buffer | None:
+        if not obj.packed:
+            return struct.pack(">iii", 0, 0, obj.element_oid)
+        some_null = int(None in obj.packed)
+        parts = [struct.pack(">iiiii", 1, some_null, obj.element_oid, len(obj.packed), 1)]
+        for packed in obj.packed:
+            parts.append(struct.pack(">i", -1 if packed is None else len(packed)))
+            if packed is not None:
+                parts.append(packed)
+        return b"".join(parts)
+
+
+psycopg.adapters.register_dumper(Vector, VectorDumper)
+psycopg.adapters.register_dumper(Vectors, VectorsDumper)
+
+to_json = partial(json.dumps, ensure_ascii=False)
+
+
+def arguments(call: Call, element_oid: int) -> dict[str, Any]:
+    """The arguments of a call that are given, each in the form the driver sends.
+
+    An empty list is not sent either: every list has that as its default, and the driver could not
+    tell an empty JSON array from an empty array.
+    """
+    return {
+        name: _argument(name, value, element_oid)
+        for name, value in call.args.items()
+        if value is not None and value != []
+    }
+
+
+def _argument(name: str, value: Any, element_oid: int) -> Any:
+    if name.endswith("embedding"):
+        return Vector(value)
+    if name.endswith("embeddings"):
+        return Vectors(value, element_oid)
+    if isinstance(value, Mapping) or (
+        isinstance(value, list) and not all(isinstance(item, str) for item in value)
+    ):
+        return Jsonb(value, dumps=to_json)
+    return value
+
+
+@lru_cache(maxsize=256)
+def statement(function: str, names: tuple[str, ...]) -> bytes:
+    """`select * from memlayer.f(p_a => %(p_a)s, …)`: by name, so a new default breaks nobody."""
+    named = (SQL("{} => {}").format(Identifier(name), Placeholder(name)) for name in names)
+    return (
+        SQL("select * from memlayer.{}({})")
+        .format(Identifier(function), SQL(", ").join(named))
+        .as_bytes()
+    )
+
+
+def perform(conn: psycopg.Connection[Any], call: Call, element_oid: int = 0) -> list[Row]:
+    """The rows of one call: one statement, one round trip."""
+    args = arguments(call, element_oid)
+    with translated(), psycopg.Cursor(conn, row_factory=dict_row) as cursor:
+        return cursor.execute(statement(call.function, tuple(args)), args).fetchall()
+
+
+async def perform_async(
+    conn: psycopg.AsyncConnection[Any], call: Call, element_oid: int = 0
+) -> list[Row]:
+    """The rows of one call: one statement, one round trip."""
+    args = arguments(call, element_oid)
+    with translated():
+        async with psycopg.AsyncCursor(conn, row_factory=dict_row) as cursor:
+            await cursor.execute(statement(call.function, tuple(args)), args)
+            return await cursor.fetchall()
+
+
+@contextmanager
+def translated() -> Iterator[None]:
+    """Turn psycopg's errors into ours, by SQLSTATE; never by what their message says."""
+    try:
+        yield
+    except psycopg.Error as error:
+        raise translate(error) from error
+
+
+def translate(error: psycopg.Error) -> DatabaseError:
+    """Our error for one of psycopg's."""
+    message = error.diag.message_primary or str(error).strip() or type(error).__name__
+    sqlstate = error.sqlstate
+    if sqlstate in UNTRANSLATABLE:
+        return NotStorable(f"a text holds a character the database cannot store: {message}")
+    if kind := BY_SQLSTATE.get(sqlstate):
+        return kind(message, hint=error.diag.message_hint)
+    return DatabaseError(message, sqlstate=sqlstate, hint=error.diag.message_hint)

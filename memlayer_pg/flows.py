@@ -1,0 +1,244 @@
+"""What each operation does, without waiting for any of it; add and update: writing, updating."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memlayer_pg import checks, jsonable, names, shapes
+from memlayer_pg.checks import SCOPE_IDS, Scope
+from memlayer_pg.effects import Flow, call, embed, rerank
+from memlayer_pg.errors import EmbeddingError, InputError, MemoryNotFound, ModelError
+
+log = logging.getLogger("memlayer_pg")
+
+QUERY_ENTITIES = 8
+"""Names of a query that are looked up as entities."""
+
+
+@dataclass(frozen=True, slots=True)
+class Store:
+    """What a flow has to know about the `Memory` it works for.
+
+    `extracts`: there is a language model. `reranks`: there is a reranker.
+    """
+
+    tenant: str = "default"
+    instructions: str | None = None
+    extracts: bool = True
+    reranks: bool = False
+
+
+def search(
+    store: Store,
+    query: object,
+    *,
+    top_k: object,
+    filters: object,
+    threshold: object,
+    rerank_: bool,
+    explain: bool,
+    reference_date: object,
+    show_expired: bool,
+    fusion: object,
+    fallback: object,
+    extra: Mapping[str, object],
+) -> Flow[dict[str, Any]]:
+    """The memories of a scope that best answer the query, best first: one statement."""
+    checks.no_ids_beside_filters(extra, "search")
+    least = checks.threshold(threshold)
+    limit = checks.top_k(top_k)
+    text = checks.query(query)
+    scope, rest = _split(filters)
+    day = checks.day("reference_date", reference_date)
+    formula = checks.optional_text("fusion", fusion)
+    if fallback not in (None, "keyword"):
+        raise InputError("fallback must be None or 'keyword'")
+    if limit == 0:
+        return {"results": []}
+    entities = names.candidates(text, QUERY_ENTITIES)
+    embedded = None
+    try:
+        embedded = yield from embed([text, *entities], "query")
+    except EmbeddingError as error:
+        if fallback is None:
+            raise
+        log.warning("the embedder failed, searching by words alone: %s", error)
+    rows = yield from call(
+        "search",
+        p_tenant=store.tenant,
+        p_query=text,
+        p_embedding=embedded and embedded.vectors[0],
+        p_model=embedded and embedded.model,
+        **scope.args(),
+        p_filters=rest or None,
+        p_top_k=limit,
+        p_threshold=least,
+        p_show_expired=bool(show_expired),
+        p_entities=entities,
+        p_entity_embeddings=embedded and embedded.vectors[1:],
+        p_reference_date=day,
+        p_fusion=formula,
+    )
+    results = [shapes.scored(row, row["score"], explain=explain) for row in rows]
+    if rerank_ and store.reranks and results:
+        try:
+            results = yield from rerank(text, results, limit)
+        except ModelError as error:
+            log.warning("the reranker failed, the order is the one without it: %s", error)
+    return {"results": results}
+
+
+def keyword_search(
+    store: Store, query: object, *, top_k: object, filters: object, show_expired: bool
+) -> Flow[dict[str, Any]]:
+    """A search by words and names alone: no model is asked."""
+    limit = checks.top_k(top_k)
+    text = checks.query(query)
+    scope, rest = _split(filters)
+    rows = yield from call(
+        "keyword_search",
+        p_tenant=store.tenant,
+        p_query=text,
+        **scope.args(),
+        p_filters=rest or None,
+        p_top_k=limit,
+        p_show_expired=bool(show_expired),
+    )
+    return {"results": [shapes.scored(row, row["score"]) for row in rows]}
+
+
+def similar_to(store: Store, memory_id: object, *, top_k: object) -> Flow[dict[str, Any]]:
+    """The memories of the same scope that are nearest to one of them."""
+    limit = checks.top_k(top_k)
+    wanted = checks.memory_id(memory_id)
+    if wanted is None:
+        raise MemoryNotFound(f"Memory with id {memory_id} not found")
+    rows = yield from call("similar_to", p_tenant=store.tenant, p_memory_id=wanted, p_top_k=limit)
+    return {"results": [shapes.scored(row, row["score"]) for row in rows]}
+
+
+def get(store: Store, memory_id: object) -> Flow[dict[str, Any] | None]:
+    """One memory, expired or not; None when there is none of this id."""
+    wanted = checks.memory_id(memory_id)
+    if wanted is None:
+        return None
+    rows = yield from call("get", p_tenant=store.tenant, p_id=wanted)
+    return shapes.scored(rows[0], None) if rows else None
+
+
+def get_all(
+    store: Store,
+    *,
+    filters: object,
+    top_k: object,
+    show_expired: bool,
+    after: object,
+    with_total: bool,
+    reference_date: object,
+    extra: Mapping[str, object],
+) -> Flow[dict[str, Any]]:
+    """A page of a scope's memories, newest first."""
+    checks.no_ids_beside_filters(extra, "get_all")
+    limit = checks.top_k(top_k)
+    scope, rest = _split(filters)
+    cursor = checks.optional_text("after", after)
+    day = checks.day("reference_date", reference_date)
+    if limit == 0 and not with_total:
+        return {"results": []}
+    rows = yield from call(
+        "get_all",
+        p_tenant=store.tenant,
+        **scope.args(),
+        p_filters=rest or None,
+        p_top_k=limit,
+        p_show_expired=bool(show_expired),
+        p_after=cursor,
+        p_reference_date=day,
+        p_with_total=with_total or None,
+    )
+    page = [row for row in rows if row["id"] is not None]
+    found: dict[str, Any] = {"results": [shapes.memory(row) for row in page]}
+    if page and page[-1]["has_more"]:
+        found["next"] = page[-1]["cursor"]
+    if with_total:
+        found["total"] = rows[0]["total"]
+    return found
+
+
+def delete(store: Store, memory_id: object) -> Flow[dict[str, str]]:
+    """Forget one memory; its history stays."""
+    wanted = checks.memory_id(memory_id)
+    text = f"Memory with id {memory_id} not found"
+    if wanted is None:
+        raise MemoryNotFound(text)
+    try:
+        yield from call("delete", p_tenant=store.tenant, p_id=wanted)
+    except MemoryNotFound as error:
+        raise MemoryNotFound(text, hint=error.hint) from error
+    return {"message": "Memory deleted successfully!"}
+
+
+def delete_all(
+    store: Store, user_id: object, agent_id: object, run_id: object, filters: object
+) -> Flow[dict[str, str]]:
+    """Forget every memory that carries at least these ids (and matches the filter)."""
+    ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+    given, rest = _ids_and_rest(filters)
+    for name, value in given.items():
+        if ids[name] is not None and value is not None and str(ids[name]) != str(value):
+            raise InputError(f"{name} is given twice, beside filters and in them")
+        ids[name] = value if ids[name] is None else ids[name]
+    scope = checks.scope_to_delete(ids)
+    yield from call("delete_all", p_tenant=store.tenant, **scope.args(), p_filters=rest or None)
+    return {"message": "Memories deleted successfully!"}
+
+
+def history(store: Store, memory_id: object) -> Flow[list[dict[str, Any]]]:
+    """What happened to one memory, oldest first; [] when there never was one of this id."""
+    wanted = checks.memory_id(memory_id)
+    if wanted is None:
+        return []
+    rows = yield from call("history", p_tenant=store.tenant, p_id=wanted)
+    return [shapes.event(row) for row in rows]
+
+
+def messages(
+    store: Store, user_id: object, agent_id: object, run_id: object
+) -> Flow[list[dict[str, Any]]]:
+    """The newest ten messages of exactly this combination of ids, oldest first."""
+    scope = checks.scope_to_read({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    rows = yield from call("messages", p_tenant=store.tenant, **scope.args())
+    return [shapes.message(row) for row in rows]
+
+
+def scopes(
+    store: Store, user_id: object, agent_id: object, run_id: object
+) -> Flow[list[dict[str, Any]]]:
+    """Every user, agent and run that has memories; the given ids narrow it."""
+    ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
+    scope = Scope(**{name: checks.scope_id(name, value) for name, value in ids.items()})
+    rows = yield from call("scopes", p_tenant=store.tenant, **scope.args())
+    return [shapes.scope(row) for row in rows]
+
+
+def reset(store: Store) -> Flow[None]:
+    """Forget everything of this tenant."""
+    yield from call("reset", p_tenant=store.tenant)
+
+
+def _ids_and_rest(filters: object) -> tuple[dict[str, Any], dict[str, Any]]:
+    """The ids at the top of a filter, and what stands beside them, ready for Postgres."""
+    if filters is not None and not isinstance(filters, Mapping):
+        raise InputError(f"filters must be a dictionary, not {type(filters).__name__}")
+    given = dict(filters or {})
+    ids = {name: given.pop(name) for name in SCOPE_IDS if name in given}
+    return ids, jsonable.filters(given)
+
+
+def _split(filters: object) -> tuple[Scope, dict[str, Any]]:
+    """The scope a reader names in its filter, and the filter within it."""
+    ids, rest = _ids_and_rest(filters)
+    return checks.scope_to_read(ids), rest

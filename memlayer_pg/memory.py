@@ -1,0 +1,376 @@
+"""`Memory`: flows driven with blocking clients."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping
+from datetime import date, datetime
+from functools import partial
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import psycopg
+
+from memlayer_pg import batch, connections, db, flows, updating, writing
+from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
+from memlayer_pg.core import Core, copies, rerank_failed, reranked
+from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Row, run
+from memlayer_pg.errors import DatabaseError
+from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.pool import Pool
+from memlayer_pg.writing import Prepared
+
+T = TypeVar("T")
+Messages = str | dict[str, Any] | list[dict[str, Any]]
+
+
+class Memory(Core):
+    """Long-term memory for agents, in Postgres; may be shared by threads and survives a fork.
+
+    Every method takes `connection=`: a psycopg Connection, or a SQLAlchemy Connection or Session on
+    postgresql+psycopg, to read and write in its transaction, which is left for you to commit.
+    """
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self._pool = Pool(self.config)
+
+    def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: datetime | date | str | float | None = None,
+        expiration_date: date | str | None = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+        idempotency_key: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Remember what was said: `{"results": [{"id", "memory", "event": "ADD"}, …]}`.
+
+        `user_id`, `agent_id`, `run_id`: whose memories these are; at least one, else
+        ValidationError. `metadata`: kept with each memory. `timestamp`: when it was said; None is
+        now. `expiration_date`: the last day (UTC) on which the memories are shown; None is for
+        ever. `infer`: False stores the messages word for word, and each result has `actor_id` and
+        `role`. `memory_type`: "procedural_memory", with an agent_id, stores one record of what the
+        agent did. `prompt`: goes in place of the configured custom_instructions.
+        `idempotency_key`: the same request sent again stores nothing and returns the same.
+
+        Facts that were remembered already stand in `skipped`: `[{"id", "memory", "reason"}]`, a key
+        that is there only when it is not empty. All of it is stored, or nothing.
+        """
+        return self._run(
+            writing.add(
+                self._store,
+                messages,
+                user_id=user_id,
+                agent_id=agent_id,
+                run_id=run_id,
+                metadata=metadata,
+                timestamp=timestamp,
+                expiration_date=expiration_date,
+                infer=infer,
+                memory_type=memory_type,
+                prompt=prompt,
+                idempotency_key=idempotency_key,
+            ),
+            connection,
+        )
+
+    def prepare_add(
+        self, messages: Messages, *, connection: Any = None, **arguments: Any
+    ) -> Prepared:
+        """Do the part of an add that asks the models; `arguments` are those of `add`.
+
+        `apply` writes it: so a transaction of yours need not stay open while models are at work.
+        """
+        return self._run(writing.prepare_add(self._store, messages, **arguments), connection)
+
+    def prepare_update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: date | str | Unset | None = UNSET,
+        data: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> Prepared:
+        """Do the part of an update that asks the model; `apply` writes it, in your transaction."""
+        return self._run(
+            updating.prepare_update(
+                self._store,
+                memory_id,
+                text=text,
+                metadata=metadata,
+                expiration_date=expiration_date,
+                data=data,
+            ),
+            connection,
+        )
+
+    def apply(self, prepared: Prepared, *, connection: Any = None) -> dict[str, Any]:
+        """Write what was prepared: what `add` or `update` would have returned. No model is asked.
+
+        VersionConflict when the memory was changed since prepare_update read it.
+        """
+        return self._run(writing.apply(prepared), connection)
+
+    def add_many(
+        self,
+        conversations: Iterable[Mapping[str, Any]],
+        *,
+        concurrency: int = 4,
+        on_progress: Callable[[int, int], None] | None = None,
+        **common: Any,
+    ) -> list[dict[str, Any]]:
+        """Add several conversations at once, each in a transaction of its own.
+
+        A conversation is a dictionary of arguments of `add`; `common` holds for those that do not
+        say otherwise. `concurrency`: how many at the same time. `on_progress`: called with how many
+        are done and how many there are. The results come in the order of the conversations, for one
+        that failed `{"error": exception}`.
+        """
+        jobs = batch.arguments(conversations, common, inspect.signature(self.add).parameters)
+        return batch.add_many(self.add, jobs, batch.check_concurrency(concurrency), on_progress)
+
+    def search(
+        self,
+        query: str,
+        *,
+        top_k: int = TOP_K,
+        filters: Mapping[str, Any] | None = None,
+        threshold: float = THRESHOLD,
+        rerank: bool = False,
+        explain: bool = False,
+        reference_date: date | str | None = None,
+        show_expired: bool = False,
+        fusion: str | None = None,
+        fallback: str | None = None,
+        connection: Any = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """The memories that best answer a query, best first: `{"results": […]}`, each with a score.
+
+        `filters`: a dictionary with at least one of user_id, agent_id and run_id, and any further
+        conditions, which never reach beyond those ids. `top_k`: how many at most. `threshold`: the
+        least cosine similarity, 0 to 1. `rerank`: let the reranker have the last word. `explain`:
+        add `score_details`, whose parts sum to the score. `reference_date`: the day on which
+        expiration is judged, None is today (UTC). `show_expired`: find expired ones too. `fusion`:
+        "additive" is mem0's formula. `fallback`: "keyword" searches by words alone while the
+        embedder fails. Other keywords are let pass, as mem0 does.
+        """
+        return self._run(
+            flows.search(
+                self._store,
+                query,
+                top_k=top_k,
+                filters=filters,
+                threshold=threshold,
+                rerank_=rerank,
+                explain=explain,
+                reference_date=reference_date,
+                show_expired=show_expired,
+                fusion=fusion,
+                fallback=fallback,
+                extra=kwargs,
+            ),
+            connection,
+        )
+
+    def keyword_search(
+        self,
+        query: str,
+        *,
+        top_k: int = TOP_K,
+        filters: Mapping[str, Any] | None = None,
+        show_expired: bool = False,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """`search` by words and names alone: no embedder is asked, no threshold applies."""
+        return self._run(
+            flows.keyword_search(
+                self._store, query, top_k=top_k, filters=filters, show_expired=show_expired
+            ),
+            connection,
+        )
+
+    def similar_to(
+        self, memory_id: str, *, top_k: int = TOP_K, connection: Any = None
+    ) -> dict[str, Any]:
+        """The memories nearest to this one in its scope, as `search` gives them."""
+        return self._run(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
+
+    def get(self, memory_id: str, *, connection: Any = None) -> dict[str, Any] | None:
+        """One memory, expired or not; None when there is none of this id."""
+        return self._run(flows.get(self._store, memory_id), connection)
+
+    def get_all(
+        self,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        top_k: int = TOP_K,
+        show_expired: bool = False,
+        after: str | None = None,
+        with_total: bool = False,
+        reference_date: date | str | None = None,
+        connection: Any = None,
+        **kwargs: Any,
+    ) -> dict[str, Any]:
+        """The memories of a scope, newest first: `{"results": […]}`.
+
+        `filters`, `top_k`, `show_expired`, `reference_date`: as in `search`. When there are more,
+        the result has `next`, to be given as `after` for the next page. `with_total`: add `total`,
+        how many there are in all. Other keywords are let pass, as mem0 does.
+        """
+        return self._run(
+            flows.get_all(
+                self._store,
+                filters=filters,
+                top_k=top_k,
+                show_expired=show_expired,
+                after=after,
+                with_total=with_total,
+                reference_date=reference_date,
+                extra=kwargs,
+            ),
+            connection,
+        )
+
+    def update(
+        self,
+        memory_id: str,
+        text: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        expiration_date: date | str | Unset | None = UNSET,
+        data: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Change a memory: `{"message": "Memory updated successfully!"}`.
+
+        `text`: its new wording, embedded only when it is another. `metadata`: merged key by key.
+        `expiration_date`: None takes it away, left out leaves it. `data`: an old name of text.
+        MemoryNotFound, a ValueError, when there is none of this id. VersionConflict when others
+        were faster five times.
+        """
+        return self._run(
+            updating.update(
+                self._store,
+                memory_id,
+                text=text,
+                metadata=metadata,
+                expiration_date=expiration_date,
+                data=data,
+            ),
+            connection,
+        )
+
+    def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
+        """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none."""
+        return self._run(flows.delete(self._store, memory_id), connection)
+
+    def delete_all(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Forget every memory that carries at least these ids, and matches `filters` if given.
+
+        ScopeMissing, a ValueError, when no id is given: `reset` is for that.
+        """
+        return self._run(
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+        )
+
+    def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
+        """What happened to one memory, oldest first, also when it is gone; [] for an unknown id."""
+        return self._run(flows.history(self._store, memory_id), connection)
+
+    def messages(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        """The newest ten messages added with exactly this combination of ids, oldest first."""
+        return self._run(flows.messages(self._store, user_id, agent_id, run_id), connection)
+
+    def scopes(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        """Every user, agent and run that has memories, with how many; ids narrow it to theirs."""
+        return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+
+    def reset(self, *, connection: Any = None) -> None:
+        """Forget everything of this tenant: memories, history, messages, entities."""
+        self._run(flows.reset(self._store), connection)
+
+    def close(self) -> None:
+        """Close the connections to Postgres and to the models; may be repeated."""
+        self._pool.close()
+        self.embedding_model.close()
+        if self.llm is not None:
+            self.llm.close()
+        self._stop_server()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def _run(self, flow: Flow[T], connection: object) -> T:
+        if connection is None:
+            return run(flow, self._perform)
+        return run(flow, partial(self._perform, given=connections.blocking(connection)))
+
+    def _perform(self, effect: Effect, given: psycopg.Connection[Any] | None = None) -> Any:
+        match effect:
+            case Call() if given is not None:
+                return self._call(given, effect)
+            case Call():
+                # Lent for the length of one statement: never while a model is at work.
+                with self._pool.connection(self._dsn()) as conn:
+                    return self._call(conn, effect)
+            case Embed():
+                return self.embedding_model.embed(effect.texts, effect.purpose)
+            case Generate():
+                assert self.llm is not None  # a flow asks only where the store says it extracts
+                return self.llm.generate(effect.messages, effect.schema)
+        try:
+            found = self.reranker.rerank(effect.query, copies(effect), effect.top_k)
+        except Exception as error:
+            raise rerank_failed(error) from error
+        return reranked(found, effect.top_k)
+
+    def _call(self, conn: psycopg.Connection[Any], call: Call) -> list[Row]:
+        known = self._known.get(self._database(conn.info))
+        if known is None:
+            try:
+                rows = db.perform(conn, HANDSHAKE)
+            except DatabaseError as error:
+                raise self._unknown(conn.info, error) from error
+            known = self._greeted(conn.info, rows)
+        return db.perform(conn, call, known.element_oid)

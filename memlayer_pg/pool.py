@@ -1,0 +1,201 @@
+"""Connections to one database, kept and lent: one pool for threads, one for tasks.
+
+They are opened by the call that needs one, so a server that cannot be reached is reported at once
+and in its own words, and there is no background thread or task: a pool may be made anywhere, used
+before and after a fork, and under one event loop after the other. An idle connection is looked at,
+without a round trip, before it is lent.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import select
+import threading
+import time
+import weakref
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from typing import Any, Generic, TypeVar
+
+import psycopg
+from psycopg.conninfo import make_conninfo
+from psycopg.pq import TransactionStatus
+
+from memlayer_pg.config import Config
+from memlayer_pg.db import translated
+from memlayer_pg.dsn import parameters
+from memlayer_pg.errors import DatabaseError
+
+C = TypeVar("C", psycopg.Connection[Any], psycopg.AsyncConnection[Any])
+
+UNUSED = 600.0
+"""Seconds after which a connection beyond min_size is closed when nobody wanted it."""
+# A peer that vanished without a word (a firewall, a pulled plug) is found out within two minutes.
+DEFAULTS = {
+    "application_name": "memlayer",
+    "keepalives_idle": 60,
+    "keepalives_interval": 15,
+    "keepalives_count": 4,
+}
+
+
+def public(dsn: str) -> str:
+    """A dsn without its passwords, to be shown."""
+    return make_conninfo(
+        **{key: value for key, value in parameters(dsn).items() if "password" not in key}
+    )
+
+
+class _Idle(Generic[C]):
+    """Open connections that nobody uses at the moment, the one used last on top."""
+
+    def __init__(self, config: Config) -> None:
+        self.kept: list[tuple[float, C]] = []
+        self.config = config
+        self.closed = False
+        self.abandoned: list[C] = []
+        _pools.add(self)
+        self._size()
+
+    def _size(self) -> None:
+        """Start counting anew how many connections are lent."""
+
+    def forget(self) -> None:
+        """In a forked child: the parent's connections are the parent's; not even close them."""
+        self.abandoned += [conn for _, conn in self.kept]
+        self.kept = []
+        self._size()
+
+    def take(self) -> C | None:
+        """An idle connection that is alive, None when there is no such."""
+        while True:
+            try:
+                _, conn = self.kept.pop()
+            except IndexError:
+                return None
+            if _quiet(conn):
+                return conn
+            conn.pgconn.finish()
+
+    def give(self, conn: C) -> None:
+        """Keep a connection for the next call, unless it is broken or in mid-statement."""
+        if self.closed or conn.pgconn.transaction_status != TransactionStatus.IDLE:
+            conn.pgconn.finish()
+            return
+        now = time.monotonic()
+        self.kept.append((now, conn))
+        while len(self.kept) > max(self.config.min_size, 1) and now - self.kept[0][0] > UNUSED:
+            self.kept.pop(0)[1].pgconn.finish()
+
+    def close(self) -> None:
+        """Close what is idle, and from now on what is given back. Harmless when repeated."""
+        self.closed = True
+        while self.kept:
+            self.kept.pop()[1].pgconn.finish()
+
+    def __del__(self) -> None:
+        self.close()
+
+    def _options(self, dsn: str) -> dict[str, Any]:
+        wait = max(2, round(self.config.connect_timeout))
+        return {
+            "connect_timeout": wait,
+            **DEFAULTS,
+            **parameters(dsn),
+            "autocommit": True,
+            "prepare_threshold": self.config.prepare_threshold,
+        }
+
+    def _busy(self) -> DatabaseError:
+        return DatabaseError(
+            f"all {self.config.max_size} connections were busy "
+            f"for {self.config.connect_timeout:g} s",
+            hint="Raise max_size, or look for what keeps them.",
+        )
+
+    def _check_open(self) -> None:
+        if self.closed:
+            raise DatabaseError("this Memory was closed")
+
+
+class Pool(_Idle[psycopg.Connection[Any]]):
+    """Autocommit connections for threads."""
+
+    def _size(self) -> None:
+        self._room = threading.BoundedSemaphore(self.config.max_size)
+
+    @contextmanager
+    def connection(self, dsn: str) -> Iterator[psycopg.Connection[Any]]:
+        """A connection for the length of the block; DatabaseError when none is to be had."""
+        self._check_open()
+        room = self._room
+        if not room.acquire(timeout=self.config.connect_timeout):
+            raise self._busy()
+        try:
+            conn = self.take()
+            if conn is None:
+                with translated():
+                    conn = psycopg.Connection.connect(**self._options(dsn))
+            try:
+                yield conn
+            finally:
+                self.give(conn)
+        finally:
+            room.release()
+
+
+class AsyncPool(_Idle[psycopg.AsyncConnection[Any]]):
+    """Autocommit connections for tasks; at most max_size are lent under one event loop."""
+
+    def _size(self) -> None:
+        self._rooms: weakref.WeakKeyDictionary[Any, asyncio.Semaphore] = weakref.WeakKeyDictionary()
+
+    @asynccontextmanager
+    async def connection(self, dsn: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """A connection for the length of the block; DatabaseError when none is to be had."""
+        self._check_open()
+        room = self._rooms.setdefault(
+            asyncio.get_running_loop(), asyncio.Semaphore(self.config.max_size)
+        )
+        try:
+            async with asyncio.timeout(self.config.connect_timeout):
+                await room.acquire()
+        except TimeoutError:
+            raise self._busy() from None
+        try:
+            conn = self.take()
+            if conn is None:
+                with translated():
+                    conn = await psycopg.AsyncConnection.connect(**self._options(dsn))
+            try:
+                yield conn
+            finally:
+                self.give(conn)
+        finally:
+            room.release()
+
+
+def _quiet(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:
+    """Whether the server has said nothing since: on an idle connection it only says goodbye."""
+    try:
+        socket = conn.pgconn.socket
+    except psycopg.OperationalError:  # closed already
+        return False
+    if not hasattr(select, "poll"):  # Windows, where select() takes any socket
+        return not select.select([socket], [], [], 0)[0]
+    poll = select.poll()
+    poll.register(socket, select.POLLIN)
+    return not poll.poll(0)
+
+
+_pools: weakref.WeakSet[_Idle[Any]] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    for pool in list(_pools):
+        pool.forget()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,107 @@
+"""Rows of the database as the dictionaries that mem0 hands out: its keys, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from memlayer_pg.effects import Row
+
+PROMOTED = ("user_id", "agent_id", "run_id", "actor_id", "role", "attributed_to")
+"""Columns that are keys of a result only where they hold something."""
+
+
+def moment(value: datetime | None) -> str | None:
+    """ISO 8601 in UTC, `+00:00` at its end, whatever time zone the session has."""
+    return None if value is None else value.astimezone(UTC).isoformat()
+
+
+def memory(row: Row) -> dict[str, Any]:
+    """What get_all gives of a memory."""
+    metadata = dict(row["metadata"])
+    if row["memory_type"] is not None:
+        metadata["memory_type"] = row["memory_type"]
+    found = {
+        "id": str(row["id"]),
+        "memory": row["text"],
+        "hash": row["hash"],
+        "metadata": metadata or None,
+        "created_at": moment(row["created_at"]),
+        "updated_at": moment(row["updated_at"]),
+    }
+    found |= {key: row[key] for key in PROMOTED if row[key] is not None}
+    if row["expires_on"] is not None:
+        found["expiration_date"] = row["expires_on"].isoformat()
+    return found
+
+
+def scored(row: Row, score: float | None, *, explain: bool = False) -> dict[str, Any]:
+    """What get and search give of a memory: the same with a score, which get has not."""
+    found: dict[str, Any] = {}
+    for key, value in memory(row).items():
+        if key == "created_at":
+            found["score"] = score
+        found[key] = value
+    if explain:
+        found["score_details"] = row["score_details"]
+    return found
+
+
+def event(row: Row) -> dict[str, Any]:
+    """What history gives of one change."""
+    return {
+        "id": str(row["id"]),
+        "memory_id": str(row["memory_id"]),
+        "old_memory": row["old_memory"],
+        "new_memory": row["new_memory"],
+        "event": row["event"],
+        "created_at": moment(row["created_at"]),
+        "updated_at": moment(row["updated_at"]),
+        "is_deleted": row["is_deleted"],
+        "actor_id": row["actor_id"],
+        "role": row["role"],
+    }
+
+
+def message(row: Row) -> dict[str, Any]:
+    """What messages gives of one message."""
+    return {
+        "role": row["role"],
+        "content": row["content"],
+        "name": row["name"],
+        "created_at": moment(row["created_at"]),
+    }
+
+
+def scope(row: Row) -> dict[str, Any]:
+    """What scopes gives of one user, agent or run."""
+    return {
+        "id": row["id"],
+        "type": row["kind"],
+        "total_memories": row["memories"],
+        "created_at": moment(row["first_created_at"]),
+        "updated_at": moment(row["last_updated_at"]),
+    }
+
+
+def added(rows: list[Row], spoken: Sequence[tuple[str | None, str]] | None) -> dict[str, Any]:
+    """What add gives: what was stored and, only where there is something, what was not and why.
+
+    `spoken`: name and role for each fact, where messages were stored word for word.
+    """
+    results = []
+    skipped = []
+    for row in rows:
+        item = {"id": str(row["id"]), "memory": row["text"]}
+        if row["event"] != "ADD":
+            skipped.append({**item, "reason": row["reason"]})
+            continue
+        item["event"] = "ADD"
+        if spoken is not None:
+            item["actor_id"], item["role"] = spoken[row["fact"] - 1]
+        results.append(item)
+    found: dict[str, Any] = {"results": results}
+    if skipped:
+        found["skipped"] = skipped
+    return found

@@ -1,0 +1,103 @@
+"""What update does, without waiting for any of it: read, let the new text be embedded, write.
+
+The write names the version that was read. Where somebody else was faster nothing is lost: the
+update looks again and repeats, without embedding the same text twice.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any
+
+from memlayer_pg import checks, entities, jsonable
+from memlayer_pg.checks import UNSET
+from memlayer_pg.effects import Embedded, Flow, call, embed
+from memlayer_pg.entities import Entities
+from memlayer_pg.errors import InputError, MemoryNotFound, VersionConflict
+from memlayer_pg.flows import Store
+from memlayer_pg.writing import Prepared, apply, expiry
+
+log = logging.getLogger("memlayer_pg")
+
+ATTEMPTS = 5
+"""How often an update is tried while somebody else is faster."""
+
+
+def update(store: Store, memory_id: object, **given: Any) -> Flow[dict[str, Any]]:
+    """Change a memory; when somebody else changed it meanwhile, look again and repeat."""
+    embedded: list[Embedded] = []
+    for attempt in range(1, ATTEMPTS + 1):
+        prepared = yield from prepare_update(store, memory_id, **given, embedded=embedded)
+        try:
+            return (yield from apply(prepared))
+        except MemoryNotFound as error:
+            raise _not_found(memory_id) from error
+        except VersionConflict:
+            if attempt == ATTEMPTS:
+                raise
+    raise AssertionError("unreachable")
+
+
+def prepare_update(
+    store: Store,
+    memory_id: object,
+    *,
+    text: object,
+    metadata: object,
+    expiration_date: object,
+    data: object,
+    embedded: list[Embedded] | None = None,
+) -> Flow[Prepared]:
+    """Check everything; read the memory and embed the new text, when there is one.
+
+    `embedded` keeps the vectors between the attempts of one update: the same text is embedded once.
+    """
+    if data is not None:
+        log.warning("update(data=…) is deprecated, use text=")
+        text = data if text is None else text
+    if text is None and metadata is None and expiration_date is UNSET:
+        raise InputError("At least one of text, metadata, or expiration_date must be provided.")
+    wording = checks.new_text(text)
+    found = jsonable.metadata(metadata)
+    if expiration_date is UNSET:
+        clear = found is not None and found.get("expiration_date", UNSET) is None
+        expires_on, found = expiry(found, None)
+    else:
+        expires_on = checks.expiration_date(expiration_date)
+        clear = expires_on is None
+    wanted = checks.memory_id(memory_id)
+    if wanted is None:
+        raise _not_found(memory_id)
+    args: dict[str, Any] = {
+        "p_tenant": store.tenant,
+        "p_id": wanted,
+        "p_metadata": found,
+        "p_expires_on": expires_on,
+        "p_clear_expiration": clear or None,
+    }
+    if wording is None:
+        return Prepared("update", args)
+    rows = yield from call("get", p_tenant=store.tenant, p_id=wanted)
+    if not rows:
+        raise _not_found(memory_id)
+    args |= {"p_text": wording, "p_expected_version": rows[0]["version"]}
+    if rows[0]["text"] != wording:
+        named = Entities()
+        named.places(entities.named(wording))
+        kept = [] if embedded is None else embedded
+        if not kept:
+            kept.append((yield from embed([wording, *named.names], "document")))
+        args |= {
+            "p_embedding": kept[0].vectors[0],
+            "p_model": kept[0].model,
+            "p_entities": named.rows,
+            "p_entity_embeddings": kept[0].vectors[1:],
+            "p_usage": {"embedding_tokens": kept[0].tokens},
+        }
+    return Prepared("update", args)
+
+
+def _not_found(memory_id: object) -> MemoryNotFound:
+    return MemoryNotFound(
+        f"Memory with id {memory_id} not found. Please provide a valid 'memory_id'"
+    )
