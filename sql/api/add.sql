@@ -122,20 +122,32 @@ begin
     select count(distinct s.id) filter (where s.is_new) into v_entities from stored s;
   end if;
 
-  -- References to older memories, as far as they lie in the scope.
-  insert into memlayer.link (tenant, memory_id, linked_id, kind)
-  select distinct p_tenant, v_ids[f.ordinality], m.id, coalesce(l.value ->> 'kind', 'related')
-    from jsonb_array_elements(p_facts) with ordinality f,
-         jsonb_array_elements(case jsonb_typeof(f.value -> 'links') when 'array' then f.value -> 'links' else '[]' end) l,
-         memlayer.memory m
-   where v_ids[f.ordinality] = any (v_new)
-     and m.tenant = p_tenant
-     and m.id = (l.value ->> 'id')::uuid
-     and (p_user_id  is null or m.user_id  = p_user_id)
-     and (p_agent_id is null or m.agent_id = p_agent_id)
-     and (p_run_id   is null or m.run_id   = p_run_id)
-     and m.id <> v_ids[f.ordinality]
-   order by 2, 3, 4;
+  -- References to older memories of the scope; one that is being deleted is waited for and left out.
+  if jsonb_path_exists(p_facts, '$[*].links[*]') then
+    with reference as (
+      select v_ids[f.ordinality] as memory_id, (l.value ->> 'id')::uuid as linked_id, coalesce(l.value ->> 'kind', 'related') as kind
+        from jsonb_array_elements(p_facts) with ordinality f,
+             jsonb_array_elements(case jsonb_typeof(f.value -> 'links') when 'array' then f.value -> 'links' else '[]' end) l
+       where v_ids[f.ordinality] = any (v_new)
+    ),
+    linked as materialized (
+      select m.id
+        from memlayer.memory m
+       where m.tenant = p_tenant
+         and m.id in (select r.linked_id from reference r)
+         and (p_user_id  is null or m.user_id  = p_user_id)
+         and (p_agent_id is null or m.agent_id = p_agent_id)
+         and (p_run_id   is null or m.run_id   = p_run_id)
+       order by m.id
+         for key share
+    )
+    insert into memlayer.link (tenant, memory_id, linked_id, kind)
+    select distinct p_tenant, r.memory_id, r.linked_id, r.kind
+      from reference r
+      join linked m on m.id = r.linked_id
+     where r.linked_id <> r.memory_id
+     order by 2, 3, 4;
+  end if;
 
   perform memlayer.buffer_messages(p_tenant, v_session.id, v_session.last_seq, p_messages, p_observed_at);
 
