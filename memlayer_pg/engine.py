@@ -63,10 +63,10 @@ def holders(engine: Engine) -> str:
         found = connection.exec_driver_sql(
             f"""
             select distinct
-                   format('process %s (user %s, application %s, since %s%s)',
-                          a.pid, a.usename, coalesce(nullif(a.application_name, ''), 'unnamed'),
-                          date_trunc('second', a.xact_start),
-                          case l.locktype when 'advisory' then ', another migration' end)
+                   concat('process ', a.pid, ' (user ', a.usename,
+                          ', application ' || nullif(a.application_name, ''),
+                          case l.locktype when 'advisory' then ', another migration' end,
+                          ', since ', date_trunc('second', a.xact_start), ')')
               from pg_locks l
               join pg_stat_activity a using (pid)
               join pg_database d on d.oid = l.database and d.datname = current_database()

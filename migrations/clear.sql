@@ -71,3 +71,5 @@ begin
   end loop;
 end;
 $$;
+
+comment on schema memlayer is null;
