@@ -10,6 +10,15 @@ from memlayer_pg.effects import Row
 
 PROMOTED = ("user_id", "agent_id", "run_id", "actor_id", "role", "attributed_to")
 """Columns that are keys of a result only where they hold something."""
+PARTS = (
+    "semantic_score",
+    "bm25_score",
+    "entity_boost",
+    "raw_score",
+    "max_possible_score",
+    "final_score",
+    "threshold",
+)
 
 
 def moment(value: datetime | None) -> str | None:
@@ -44,8 +53,14 @@ def scored(row: Row, score: float | None, *, explain: bool = False) -> dict[str,
             found["score"] = score
         found[key] = value
     if explain:
-        found["score_details"] = row["score_details"]
+        found["score_details"] = _details(row["score_details"])
     return found
+
+
+def _details(details: dict[str, Any]) -> dict[str, Any]:
+    """The parts of a score in mem0's order, then any that mem0 has not."""
+    numbers = {key: value if value is None else float(value) for key, value in details.items()}
+    return {key: numbers.get(key) for key in PARTS} | numbers
 
 
 def event(row: Row) -> dict[str, Any]:

@@ -1,0 +1,213 @@
+"""Settings: from the program, the environment and mem0's dictionary."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from psycopg.conninfo import conninfo_to_dict
+
+from memlayer_pg import Config, ConfigError, Endpoint
+from memlayer_pg.dsn import parameters
+
+SECRET = "p@ss:w/rd%#' x\\"
+
+
+def pgvector(**config):
+    return {"vector_store": {"provider": "pgvector", "config": config}}
+
+
+def test_without_anything_there_is_no_model_and_a_server_of_our_own():
+    config = Config.from_env({})
+    assert (config.dsn, config.tenant, config.llm, config.embedder) == (None, "default", None, None)
+
+
+def test_the_environment_names_database_and_models():
+    config = Config.from_env(
+        {
+            "MEMLAYER_DSN": "postgresql+psycopg://u@h/d",
+            "MEMLAYER_TENANT": "shop",
+            "MEMLAYER_DATA_DIR": "/data",
+            "MEMLAYER_MAX_SIZE": "3",
+            "MEMLAYER_PREPARE_THRESHOLD": "none",
+            "MEMLAYER_CONNECT_TIMEOUT": "2.5",
+            "MEMLAYER_EMBEDDER_MODEL": "bge-m3",
+            "MEMLAYER_EMBEDDER_BASE_URL": "http://localhost:1/v1",
+            "MEMLAYER_EMBEDDER_DIMENSIONS": "1024",
+            "OPENAI_API_KEY": "sk-1",
+        }
+    )
+    assert (config.dsn, config.tenant, config.data_dir) == (
+        "postgresql://u@h/d",
+        "shop",
+        Path("/data"),
+    )
+    assert (config.max_size, config.prepare_threshold, config.connect_timeout) == (3, None, 2.5)
+    assert config.llm == Endpoint(model="gpt-5-mini", api_key="sk-1")
+    assert config.embedder is not None
+    assert (config.embedder.model, config.embedder.dimensions) == ("bge-m3", 1024)
+
+
+def test_openais_key_is_not_sent_to_an_address_named_for_one_model():
+    config = Config.from_env(
+        {"MEMLAYER_LLM_BASE_URL": "http://localhost:1/v1", "OPENAI_API_KEY": "sk-1"}
+    )
+    assert config.llm is not None
+    assert config.llm.api_key is None
+
+
+@pytest.mark.parametrize(
+    ("variable", "value"),
+    [
+        ("MEMLAYER_MAX_SIZE", "many"),
+        ("MEMLAYER_MAX_SIZE", "0"),
+        ("MEMLAYER_CONNECT_TIMEOUT", "soon"),
+        ("MEMLAYER_TENANT", "a\x00"),
+        ("MEMLAYER_DSN", "mysql://h/d"),
+    ],
+)
+def test_a_variable_that_makes_no_sense_is_named(variable, value):
+    named = variable.removeprefix("MEMLAYER_").lower()
+    with pytest.raises(ConfigError, match=f"(?i){named}"):
+        Config.from_env({variable: value})
+
+
+@pytest.mark.parametrize("tenant", ["", "  ", "x" * 256, 5, "a\ud800"])
+def test_a_tenant_needs_a_name(tenant):
+    with pytest.raises(ConfigError, match="tenant"):
+        Config(tenant=tenant)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"model": " "},
+        {"model": "m", "base_url": "localhost:8000"},
+        {"model": "m", "dimensions": 0},
+        {"model": "m", "dimensions": 4001},
+        {"model": "m", "timeout": 0},
+        {"model": "m", "max_retries": -1},
+    ],
+)
+def test_an_endpoint_that_makes_no_sense_is_refused(wrong):
+    with pytest.raises(ConfigError):
+        Endpoint(**wrong)
+
+
+def test_no_secret_shows_in_a_representation():
+    endpoint = Endpoint(
+        model="m", api_key="sk-1", headers={"x-token": "sk-2"}, proxy="http://u:sk-3@h"
+    )
+    shown = repr(Config(dsn=f"postgresql://u:{'sk-4'}@h/d", llm=endpoint, embedder=endpoint))
+    assert "sk-" not in shown
+
+
+def test_mem0s_dictionary_means_the_same_here():
+    config = Config.from_mem0(
+        pgvector(
+            user="u", password=SECRET, host="h", port=5433, dbname="d", sslmode="require",
+            collection_name="shop", embedding_model_dims=768, minconn=2, maxconn=4, hnsw=True,
+        )
+        | {
+            "llm": {"provider": "openai", "config": {
+                "model": "m", "api_key": "sk-1", "temperature": 0.1, "max_tokens": 2000,
+                "top_p": 0.1, "openai_base_url": "http://h:1/v1"}},
+            "embedder": {"provider": "openai", "config": {"model": "e", "base_url": "http://h:2/v1"}},
+            "history_db_path": "/x/history.db",
+            "version": "v1.1",
+            "custom_instructions": "Only food.",
+        }
+    )  # fmt: skip
+    assert config.dsn is not None
+    assert conninfo_to_dict(config.dsn) == {
+        "user": "u", "password": SECRET, "host": "h", "port": "5433", "dbname": "d",
+        "sslmode": "require",
+    }  # fmt: skip
+    assert (config.tenant, config.min_size, config.max_size) == ("shop", 2, 4)
+    assert config.llm == Endpoint(
+        model="m", api_key="sk-1", base_url="http://h:1/v1", temperature=0.1, max_tokens=2000,
+        extra_body={"top_p": 0.1},
+    )  # fmt: skip
+    assert config.embedder == Endpoint(model="e", base_url="http://h:2/v1", dimensions=768)
+    assert config.custom_instructions == "Only food."
+
+
+@pytest.mark.parametrize(
+    ("given", "sslmode"),
+    [
+        ("postgresql://u:p%40@h/d", "require"),
+        ("postgresql://u:p%40@h/d?application_name=x", "require"),
+        ("host=h user=u password='p@' dbname=d", "require"),
+        ("postgresql://u:p%40@h/d?sslmode=disable", "disable"),
+        ("postgresql+psycopg://u:p%40@h/d", "require"),
+    ],
+)
+def test_sslmode_joins_a_connection_string_of_any_form(given, sslmode):
+    config = Config.from_mem0(pgvector(connection_string=given, sslmode="require"))
+    assert config.dsn is not None
+    parts = parameters(config.dsn)
+    assert (parts["password"], parts["dbname"], parts["sslmode"]) == ("p@", "d", sslmode)
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"vectorstore": {}}, "unknown key 'vectorstore'; did you mean 'vector_store'"),
+        (pgvector(conection_string="x"), "did you mean 'connection_string'"),
+        ({"llm": {"provider": "openai", "config": {"modle": "m"}}}, "did you mean 'model'"),
+        ({"embedder": {"provider": "openai", "config": {"dims": 3}}}, "embedder.config: unknown"),
+        ({"vector_store": {"provider": "qdrant", "config": {}}}, "'qdrant' is not supported"),
+        ({"llm": {"provider": "ollama", "config": {}}}, "'ollama' is not supported"),
+        ({"reranker": {"provider": "cohere"}}, "reranker"),
+        ({"llm": "openai"}, "llm: must be a dictionary"),
+        (pgvector(connection_pool=object()), "connection_pool"),
+        ([], "config: must be a dictionary"),
+    ],
+)
+def test_what_mem0_would_ignore_is_refused_by_name(given, message):
+    with pytest.raises(ConfigError) as caught:
+        Config.from_mem0(given)
+    assert message in str(caught.value)
+
+
+def test_another_provider_is_refused_with_a_way_out():
+    with pytest.raises(ConfigError) as caught:
+        Config.from_mem0({"embedder": {"provider": "ollama", "config": {"model": "x"}}})
+    assert "base_url" in (caught.value.suggestion or "")
+
+
+def test_two_sizes_of_vectors_are_refused():
+    given = pgvector(embedding_model_dims=1536) | {
+        "embedder": {"provider": "openai", "config": {"embedding_dims": 768}}
+    }
+    with pytest.raises(ConfigError, match=r"embedding_dims is 768.*embedding_model_dims is 1536"):
+        Config.from_mem0(given)
+
+
+def test_an_explicit_setting_goes_before_the_environment(monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://env/v1")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-router")
+    config = Config.from_mem0(
+        {
+            "llm": {
+                "provider": "openai",
+                "config": {"api_key": "cfg", "openai_base_url": "http://cfg/v1"},
+            }
+        }
+    )
+    assert config.llm is not None
+    assert config.embedder is not None
+    assert (config.llm.api_key, config.llm.base_url) == ("cfg", "http://cfg/v1")
+    assert (config.embedder.api_key, config.embedder.base_url) == ("sk-env", "http://env/v1")
+
+
+@pytest.mark.parametrize(
+    "given", ["http://h:3128", {"http://": "http://h:3128", "https://": "http://h:3128"}]
+)
+def test_mem0s_proxies_become_one(given):
+    config = Config.from_mem0(
+        {"llm": {"provider": "openai", "config": {"http_client_proxies": given}}}
+    )
+    assert config.llm is not None
+    assert config.llm.proxy == "http://h:3128"
