@@ -9,7 +9,11 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
+import sys
+import zipfile
 from collections.abc import Iterator
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 FOREIGN = ("MEMLAYER_", "OPENAI_", "PG", "HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY")
@@ -131,6 +135,22 @@ def empty(server: str) -> Iterator[str]:
     dsn = create(server)
     yield dsn
     drop(server, dsn)
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder into which the wheel of this checkout was installed; put it on PYTHONPATH."""
+    folder = tmp_path_factory.mktemp("wheel")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
+        cwd=Path(__file__).parent.parent,
+        check=True,
+        capture_output=True,
+    )
+    [wheel] = folder.glob("*.whl")
+    with zipfile.ZipFile(wheel) as archive:  # all there is to installing a pure one
+        archive.extractall(folder / "site")
+    return folder / "site"
 
 
 @pytest.fixture
