@@ -6,6 +6,7 @@ import math
 import uuid
 from datetime import UTC, date, datetime, timedelta, timezone
 from decimal import Decimal
+from typing import Any
 
 import pytest
 
@@ -31,7 +32,7 @@ SPACES = "Invalid user_id: cannot contain whitespace. Provide a valid identifier
         (None, None),
     ],
 )
-def test_an_id_is_trimmed_text(given, kept):
+def test_an_id_is_trimmed_text(given: Any, kept: Any) -> None:
     assert checks.scope_id("user_id", given) == kept
 
 
@@ -53,13 +54,13 @@ def test_an_id_is_trimmed_text(given, kept):
         (b"ann", "user_id: must be a string"),
     ],
 )
-def test_what_cannot_be_an_id_is_an_error_that_names_it(given, message):
+def test_what_cannot_be_an_id_is_an_error_that_names_it(given: Any, message: Any) -> None:
     with pytest.raises(InputError) as caught:
         checks.scope_id("user_id", given)
     assert message in str(caught.value)
 
 
-def test_adding_for_nobody_is_mem0s_validation_error():
+def test_adding_for_nobody_is_mem0s_validation_error() -> None:
     with pytest.raises(ValidationError) as caught:
         checks.scope_to_add(None, None, None)
     error = caught.value
@@ -69,7 +70,7 @@ def test_adding_for_nobody_is_mem0s_validation_error():
     assert error.suggestion
 
 
-def test_reading_or_deleting_for_nobody_is_mem0s_value_error():
+def test_reading_or_deleting_for_nobody_is_mem0s_value_error() -> None:
     with pytest.raises(ValueError, match="filters must contain at least one of: user_id,") as read:
         checks.scope_to_read({"user_id": None})
     with pytest.raises(ValueError, match="At least one filter is required to delete all") as all_:
@@ -79,51 +80,51 @@ def test_reading_or_deleting_for_nobody_is_mem0s_value_error():
 
 
 @pytest.mark.parametrize(("given", "kept"), [(None, 20), (0, 0), (7, 7), (10**12, 2**31 - 1)])
-def test_top_k_is_a_whole_number_with_a_default(given, kept):
+def test_top_k_is_a_whole_number_with_a_default(given: Any, kept: Any) -> None:
     assert checks.top_k(given) == kept
 
 
 @pytest.mark.parametrize("given", [-1, -100, True, "5", 2.5, [1]])
-def test_another_top_k_is_an_error_that_names_it(given):
+def test_another_top_k_is_an_error_that_names_it(given: Any) -> None:
     with pytest.raises(ValueError, match="top_k"):
         checks.top_k(given)
 
 
 @pytest.mark.parametrize(("given", "kept"), [(None, 0.1), (0, 0.0), (1, 1.0), (0.25, 0.25)])
-def test_threshold_is_from_0_to_1(given, kept):
+def test_threshold_is_from_0_to_1(given: Any, kept: Any) -> None:
     assert checks.threshold(given) == kept
 
 
 @pytest.mark.parametrize("given", [True, "0.5", -0.1, 1.1, math.nan, math.inf])
-def test_another_threshold_is_an_error_that_names_it(given):
+def test_another_threshold_is_an_error_that_names_it(given: Any) -> None:
     with pytest.raises(ValueError, match="threshold"):
         checks.threshold(given)
 
 
-def test_a_query_loses_the_blanks_around_it():
+def test_a_query_loses_the_blanks_around_it() -> None:
     assert checks.query(" hello \n") == "hello"
 
 
 @pytest.mark.parametrize("given", ["", "  \n", None, 5, ["tea"], "a\x00b", "\ud83d"])
-def test_what_is_no_query_is_an_error(given):
+def test_what_is_no_query_is_an_error(given: Any) -> None:
     with pytest.raises(ValueError, match="Invalid query"):
         checks.query(given)
 
 
-def test_text_of_five_megabytes_is_fine_and_more_than_ten_is_not():
+def test_text_of_five_megabytes_is_fine_and_more_than_ten_is_not() -> None:
     assert checks.storable("text", "é" * 2_500_000)
     with pytest.raises(NotStorable, match="text is longer than"):
         checks.storable("text", "é" * 5_300_000)
 
 
 @pytest.mark.parametrize("given", ["a\x00b", "x\ud800y", "\udfff"])
-def test_text_postgres_cannot_keep_is_not_storable(given):
+def test_text_postgres_cannot_keep_is_not_storable(given: Any) -> None:
     with pytest.raises(NotStorable):
         checks.storable("text", given)
 
 
 @pytest.mark.parametrize("given", ["👩‍👩‍👧‍👦 🍜", "İstanbul ß ﷽", "\u200b\ufeff\x07"])
-def test_any_other_text_is_storable_as_it_is(given):
+def test_any_other_text_is_storable_as_it_is(given: Any) -> None:
     assert checks.storable("text", given) == given
 
 
@@ -137,17 +138,17 @@ def test_any_other_text_is_storable_as_it_is(given):
         (datetime(2026, 3, 2, 23, tzinfo=timezone(-timedelta(hours=9))), date(2026, 3, 2)),
     ],
 )
-def test_expiration_is_a_day(given, kept):
+def test_expiration_is_a_day(given: Any, kept: Any) -> None:
     assert checks.expiration_date(given) == kept
 
 
-def test_what_is_no_expiration_day_has_mem0s_message():
+def test_what_is_no_expiration_day_has_mem0s_message() -> None:
     for given in ("", "tomorrow", "2026-02-30", "2026-03-02T10:00:00"):
         with pytest.raises(ValueError, match="must be a valid date in YYYY-MM-DD format"):
             checks.expiration_date(given)
-    for given in (5, 5.0, ["2026-03-02"]):
+    for other in (5, 5.0, ["2026-03-02"]):
         with pytest.raises(ValueError, match="must be a date string in YYYY-MM-DD format"):
-            checks.expiration_date(given)
+            checks.expiration_date(other)
 
 
 @pytest.mark.parametrize(
@@ -163,17 +164,17 @@ def test_what_is_no_expiration_day_has_mem0s_message():
         datetime(2021, 11, 16, 1, tzinfo=timezone(timedelta(hours=1))),
     ],
 )
-def test_a_timestamp_comes_in_many_forms_and_naive_means_utc(given):
+def test_a_timestamp_comes_in_many_forms_and_naive_means_utc(given: Any) -> None:
     assert checks.instant("timestamp", given) == datetime(2021, 11, 16, tzinfo=UTC)
 
 
 @pytest.mark.parametrize("given", ["garbage", "", True, math.nan, 10**30, [], {}])
-def test_garbage_is_no_timestamp(given):
+def test_garbage_is_no_timestamp(given: Any) -> None:
     with pytest.raises(ValueError, match="timestamp must be"):
         checks.instant("timestamp", given)
 
 
-def test_a_memory_id_is_a_uuid_in_any_spelling():
+def test_a_memory_id_is_a_uuid_in_any_spelling() -> None:
     wanted = "12345678-1234-5678-1234-567812345678"
     assert checks.memory_id(wanted.upper()) == wanted
     assert checks.memory_id(uuid.UUID(wanted)) == wanted
@@ -181,7 +182,7 @@ def test_a_memory_id_is_a_uuid_in_any_spelling():
         assert checks.memory_id(given) is None
 
 
-def test_metadata_becomes_json_and_the_callers_own_is_left_alone():
+def test_metadata_becomes_json_and_the_callers_own_is_left_alone() -> None:
     day, moment, key = date(2026, 1, 2), datetime(2026, 1, 2, tzinfo=UTC), uuid.UUID(int=1)
     given = {"a": [1, (2.5, None)], "day": day, "at": moment, "key": key, "n": {"deep": True}}
     assert jsonable.metadata(given) == {
@@ -194,7 +195,7 @@ def test_metadata_becomes_json_and_the_callers_own_is_left_alone():
     assert given["a"] == [1, (2.5, None)]
 
 
-def test_ids_inside_metadata_are_left_out_with_a_warning(caplog):
+def test_ids_inside_metadata_are_left_out_with_a_warning(caplog: Any) -> None:
     given = {"user_id": "eve", "agent_id": 1, "run_id": 2, "actor_id": 3, "topic": "tea"}
     assert jsonable.metadata(given) == {"topic": "tea"}
     assert "user_id, agent_id, run_id, actor_id" in caplog.text
@@ -213,7 +214,7 @@ def test_ids_inside_metadata_are_left_out_with_a_warning(caplog):
         ({1: "x"}, "the key 1"),
     ],
 )
-def test_metadata_that_is_no_json_is_an_error_that_names_the_key(given, named):
+def test_metadata_that_is_no_json_is_an_error_that_names_the_key(given: Any, named: Any) -> None:
     with pytest.raises(InputError) as caught:
         jsonable.metadata(given)
     assert named in str(caught.value)
@@ -222,12 +223,12 @@ def test_metadata_that_is_no_json_is_an_error_that_names_the_key(given, named):
 @pytest.mark.parametrize(
     "given", [{"k\x00": 1}, {"k": "v\x00"}, {"n": {"z": ["\x00"]}}, {"k": "\udfff"}]
 )
-def test_metadata_postgres_cannot_keep_is_not_storable(given):
+def test_metadata_postgres_cannot_keep_is_not_storable(given: Any) -> None:
     with pytest.raises(NotStorable):
         jsonable.metadata(given)
 
 
-def test_metadata_has_limits_of_size_and_depth():
+def test_metadata_has_limits_of_size_and_depth() -> None:
     assert jsonable.metadata({"k": "x" * 1_000_000})
     with pytest.raises(NotStorable, match="larger than"):
         jsonable.metadata({"k": "é" * 600_000})
@@ -239,12 +240,12 @@ def test_metadata_has_limits_of_size_and_depth():
         jsonable.metadata(endless)
 
 
-def test_filters_take_sets_tuples_and_dates():
+def test_filters_take_sets_tuples_and_dates() -> None:
     found = jsonable.filters({"kind": {"in": {"a"}}, "n": (1, 2), "at": {"gte": date(2026, 1, 2)}})
     assert found == {"kind": {"in": ["a"]}, "n": [1, 2], "at": {"gte": "2026-01-02"}}
 
 
 @pytest.mark.parametrize("given", ["user_id=1", ["a"], {1: "x"}, {"k": object()}])
-def test_other_filters_are_an_error(given):
+def test_other_filters_are_an_error(given: Any) -> None:
     with pytest.raises(InputError):
         jsonable.filters(given)

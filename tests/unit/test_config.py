@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from psycopg.conninfo import conninfo_to_dict
@@ -13,16 +14,16 @@ from memlayer_pg.dsn import parameters
 SECRET = "p@ss:w/rd%#' x\\"
 
 
-def pgvector(**config):
+def pgvector(**config: Any) -> Any:
     return {"vector_store": {"provider": "pgvector", "config": config}}
 
 
-def test_without_anything_there_is_no_model_and_a_server_of_our_own():
+def test_without_anything_there_is_no_model_and_a_server_of_our_own() -> None:
     config = Config.from_env({})
     assert (config.dsn, config.tenant, config.llm, config.embedder) == (None, "default", None, None)
 
 
-def test_the_environment_names_database_and_models():
+def test_the_environment_names_database_and_models() -> None:
     config = Config.from_env(
         {
             "MEMLAYER_DSN": "postgresql+psycopg://u@h/d",
@@ -48,7 +49,7 @@ def test_the_environment_names_database_and_models():
     assert (config.embedder.model, config.embedder.dimensions) == ("bge-m3", 1024)
 
 
-def test_openais_key_is_not_sent_to_an_address_named_for_one_model():
+def test_openais_key_is_not_sent_to_an_address_named_for_one_model() -> None:
     config = Config.from_env(
         {"MEMLAYER_LLM_BASE_URL": "http://localhost:1/v1", "OPENAI_API_KEY": "sk-1"}
     )
@@ -66,14 +67,14 @@ def test_openais_key_is_not_sent_to_an_address_named_for_one_model():
         ("MEMLAYER_DSN", "mysql://h/d"),
     ],
 )
-def test_a_variable_that_makes_no_sense_is_named(variable, value):
+def test_a_variable_that_makes_no_sense_is_named(variable: Any, value: Any) -> None:
     named = variable.removeprefix("MEMLAYER_").lower()
     with pytest.raises(ConfigError, match=f"(?i){named}"):
         Config.from_env({variable: value})
 
 
 @pytest.mark.parametrize("tenant", ["", "  ", "x" * 256, 5, "a\ud800"])
-def test_a_tenant_needs_a_name(tenant):
+def test_a_tenant_needs_a_name(tenant: Any) -> None:
     with pytest.raises(ConfigError, match="tenant"):
         Config(tenant=tenant)
 
@@ -89,12 +90,12 @@ def test_a_tenant_needs_a_name(tenant):
         {"model": "m", "max_retries": -1},
     ],
 )
-def test_an_endpoint_that_makes_no_sense_is_refused(wrong):
+def test_an_endpoint_that_makes_no_sense_is_refused(wrong: Any) -> None:
     with pytest.raises(ConfigError):
         Endpoint(**wrong)
 
 
-def test_no_secret_shows_in_a_representation():
+def test_no_secret_shows_in_a_representation() -> None:
     endpoint = Endpoint(
         model="m", api_key="sk-1", headers={"x-token": "sk-2"}, proxy="http://u:sk-3@h"
     )
@@ -102,7 +103,7 @@ def test_no_secret_shows_in_a_representation():
     assert "sk-" not in shown
 
 
-def test_mem0s_dictionary_means_the_same_here():
+def test_mem0s_dictionary_means_the_same_here() -> None:
     config = Config.from_mem0(
         pgvector(
             user="u", password=SECRET, host="h", port=5433, dbname="d", sslmode="require",
@@ -142,7 +143,7 @@ def test_mem0s_dictionary_means_the_same_here():
         ("postgresql+psycopg://u:p%40@h/d", "require"),
     ],
 )
-def test_sslmode_joins_a_connection_string_of_any_form(given, sslmode):
+def test_sslmode_joins_a_connection_string_of_any_form(given: Any, sslmode: Any) -> None:
     config = Config.from_mem0(pgvector(connection_string=given, sslmode="require"))
     assert config.dsn is not None
     parts = parameters(config.dsn)
@@ -164,19 +165,19 @@ def test_sslmode_joins_a_connection_string_of_any_form(given, sslmode):
         ([], "config: must be a dictionary"),
     ],
 )
-def test_what_mem0_would_ignore_is_refused_by_name(given, message):
+def test_what_mem0_would_ignore_is_refused_by_name(given: Any, message: Any) -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mem0(given)
     assert message in str(caught.value)
 
 
-def test_another_provider_is_refused_with_a_way_out():
+def test_another_provider_is_refused_with_a_way_out() -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mem0({"embedder": {"provider": "ollama", "config": {"model": "x"}}})
     assert "base_url" in (caught.value.suggestion or "")
 
 
-def test_two_sizes_of_vectors_are_refused():
+def test_two_sizes_of_vectors_are_refused() -> None:
     given = pgvector(embedding_model_dims=1536) | {
         "embedder": {"provider": "openai", "config": {"embedding_dims": 768}}
     }
@@ -184,7 +185,7 @@ def test_two_sizes_of_vectors_are_refused():
         Config.from_mem0(given)
 
 
-def test_an_explicit_setting_goes_before_the_environment(monkeypatch):
+def test_an_explicit_setting_goes_before_the_environment(monkeypatch: Any) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-env")
     monkeypatch.setenv("OPENAI_BASE_URL", "http://env/v1")
     monkeypatch.setenv("OPENROUTER_API_KEY", "sk-router")
@@ -205,7 +206,7 @@ def test_an_explicit_setting_goes_before_the_environment(monkeypatch):
 @pytest.mark.parametrize(
     "given", ["http://h:3128", {"http://": "http://h:3128", "https://": "http://h:3128"}]
 )
-def test_mem0s_proxies_become_one(given):
+def test_mem0s_proxies_become_one(given: Any) -> None:
     config = Config.from_mem0(
         {"llm": {"provider": "openai", "config": {"http_client_proxies": given}}}
     )
