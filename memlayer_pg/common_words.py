@@ -14,7 +14,7 @@ other such many much more most few several next actually although because beside
 meanwhile moreover otherwise recently sometimes somewhere someone something somebody soon later
 though thus therefore unless while everyone everybody everything everywhere never always often
 usually really good nice let let's lets tell give show find get got make made take think know
-remember remind recommend suggest describe explain list name compare can't don't doesn't didn't
+remember remind recommend suggest ask describe explain list name compare can't don't doesn't didn't
 isn't aren't wasn't won't wouldn't couldn't shouldn't user assistant system tool human ai agent
 customer
 """

@@ -15,10 +15,9 @@ from memlayer_pg.lenient import Value
 
 FAILED = "LLM extraction failed"
 TAGS = r"think|thinking|thought|thoughts|reasoning|reflection|analysis|scratchpad"
-THOUGHT = re.compile(rf"<({TAGS})\b[^<>]*>.*?</\1\s*>", re.DOTALL | re.IGNORECASE)
 OPENED = re.compile(rf"<({TAGS})\b[^<>]*>", re.IGNORECASE)
-CLOSED = re.compile(rf"\A.*</({TAGS})\s*>", re.DOTALL | re.IGNORECASE)
-FINAL = re.compile(r"\A.*<\|channel\|>\s*final\b.*?<\|message\|>", re.DOTALL)
+CLOSED = re.compile(rf"</({TAGS})\s*>", re.IGNORECASE)
+CHANNEL = re.compile(r"<\|channel\|>\s*(\w+)[^<]*<\|message\|>")
 TOKEN = re.compile(r"<\|[a-z_]+\|>")
 FENCE = re.compile(r"\A\s*```[\w-]*\s*(.*?)\s*```\s*\Z", re.DOTALL)
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\x80-\x9f]")
@@ -58,17 +57,26 @@ def clean(text: str) -> str:
 
 def _aloud(text: str) -> Spoken:
     if "<|" in text:
-        final = FINAL.match(text)
-        thinking = final is None and re.search(r"<\|channel\|>\s*analysis", text) is not None
-        return Spoken(TOKEN.sub(" ", text[final.end() :] if final else text).strip(), thinking)
-    text = THOUGHT.sub("", text)
-    closed = CLOSED.match(text)  # some servers swallow the tag that opens a thought
-    if closed:
-        text = text[closed.end() :]
-    opened = OPENED.search(text)
-    if opened:
-        return Spoken((text[: opened.start()] + text[opened.end() :]).strip(), thinking=True)
-    return Spoken(text.strip())
+        return _channelled(text)
+    said: list[str] = []
+    position = 0
+    while opened := OPENED.search(text, position):
+        said.append(text[position : opened.start()])
+        closed = CLOSED.search(text, opened.end())
+        if closed is None:
+            return Spoken(("".join(said) + text[opened.end() :]).strip(), thinking=True)
+        position = closed.end()
+    rest = "".join(said) + text[position:]
+    # Some servers swallow the tag that opens a thought.
+    closings = [closed.end() for closed in CLOSED.finditer(rest)]
+    return Spoken(rest[closings[-1] if closings else 0 :].strip())
+
+
+def _channelled(text: str) -> Spoken:
+    """The final channel of an answer in channels; all of it, as a thought, when there is none."""
+    final = [found for found in CHANNEL.finditer(text) if found.group(1) == "final"]
+    aloud = TOKEN.sub(" ", text[final[-1].end() :] if final else text).strip()
+    return Spoken(aloud, thinking=not final and "<|channel|>" in text)
 
 
 def fenced(text: str) -> Value | None:

@@ -44,7 +44,7 @@ def shortened(text: str, tokens: float = WINDOW) -> str:
         piece = run.group()
         each = estimate(piece) / len(piece)
         if each * len(piece) > left:
-            return text[: end + max(1, int(left / each))]
+            return text[: max(1, end + int(left / each))]
         left -= each * len(piece)
         end = run.end()
     return text

@@ -193,13 +193,15 @@ class Client:
 
     def _failed(self, error: Exception, request: Request) -> Answer:
         status = getattr(error, "status_code", None)
-        said = str(getattr(error, "message", error)).replace(self._key, "***")
+        body = getattr(error, "body", None)
+        said = body.get("message") if isinstance(body, dict) else None
+        said = str(said or getattr(error, "message", error)).replace(self._key, "***")
         if status is None:
             reason = f" ({error.__cause__})" if error.__cause__ and str(error.__cause__) else ""
             problem = f"no answer from {self._url(request)}: {said}{reason}"
         else:
             problem = f"{self._url(request)} answered {status}: {said}"
-        return Answer(getattr(error, "body", None), status, problem, error)
+        return Answer(body, status, problem, error)
 
     def _url(self, request: Request) -> str:
         return f"{_shown(self.base_url)}{request.path}"

@@ -22,7 +22,9 @@ Format = Literal["json_schema", "json_object", "plain"]
 FORMAT = "response_format"
 RENAMED = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "max_tokens"}
 SAYING = ("param", "code", "message", "msg", "type", "loc", "detail", "error", "errors", "reason")
-FORMAT_WORDS = r"response[_ ]format|json[_ ]schema|json[_ ]object|json[_ ]mode|structured[_ ]output"
+FORMAT_WORDS = (
+    r"response[_ ]format|json[_ ]schema|json[_ ]object|json[_ ]mode|structured[_ ]outputs?"
+)
 ABOUT_THE_KIND = re.compile(r"schema|(?<![a-z])type|(?<![a-z])value")
 UNSAID = re.compile(
     r"unknown|unrecogni[sz]ed|unexpected|unsupported|not supported|not permitted|not allowed"
