@@ -33,6 +33,7 @@ ACCOUNT = "memlayer"
 """The account that runs the server for root, for Postgres refuses to run as root."""
 
 PORT = 5432
+SOCKET = f".s.PGSQL.{PORT}"
 LONGEST_SOCKET_PATH = 103  # bytes; macOS allows the fewest
 PATIENCE = 120.0  # seconds for a server that is there to answer: it may be recovering
 
@@ -112,8 +113,9 @@ class Cluster:
                     f"the embedded server in {self.data} runs but does not answer{self._log()}"
                 )
             time.sleep(0.1)
-        # Nobody works in the folder, so this file is stale, whoever has the process id by now.
-        (self.data / "postmaster.pid").unlink(missing_ok=True)
+        # Nobody works in the folder, so these are stale, whoever has the process id by now.
+        for name in ("postmaster.pid", SOCKET, f"{SOCKET}.lock"):
+            (self.data / name).unlink(missing_ok=True)
         self._start()
 
     def stop(self) -> None:
@@ -165,7 +167,7 @@ class Cluster:
 
     def _new_socket_folder(self) -> Path:
         """The data folder, which is private; a private one elsewhere if its name cannot serve."""
-        longest = self.data / f".s.PGSQL.{PORT}.lock"
+        longest = self.data / f"{SOCKET}.lock"
         if len(os.fsencode(longest)) <= LONGEST_SOCKET_PATH and not set(str(self.data)) & set(',"'):
             return self.data
         folder = Path(tempfile.mkdtemp(prefix="memlayer-"))

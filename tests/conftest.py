@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import itertools
 import os
+import shutil
 import subprocess
 import sys
+import tempfile
 import zipfile
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -50,13 +53,23 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         metafunc.parametrize("server", versions, ids=ids, indirect=True, scope="session")
 
 
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """A folder for a server's data: as root, not below pytest's own, which it keeps closing."""
+    folder = Path(tempfile.mkdtemp(prefix="memlayer-test-"))
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder)
+
+
 @pytest.fixture(scope="session")
-def server(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Iterator[str]:
+def server(request: pytest.FixtureRequest) -> Iterator[str]:
     """The dsn of a running server's own database; the user is a superuser."""
-    folder = tmp_path_factory.mktemp(f"pg{request.param}")
-    with embedded.start(folder, version=request.param) as running:
+    with (
+        temporary_folder() as folder,
+        embedded.start(folder, version=request.param) as running,
+    ):
         dsn = make_conninfo(running.dsn, dbname="postgres")
         with psycopg.connect(dsn, autocommit=True) as admin:
             for setting, value in UNSAFE.items():
