@@ -1,0 +1,259 @@
+"""What `memlayer doctor` looks at, one function a line of its report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any
+
+from memlayer_pg.cli import places
+from memlayer_pg.config import Config
+from memlayer_pg.errors import ConfigError, DatabaseError, MemlayerError
+
+if TYPE_CHECKING:
+    import psycopg
+
+EXACT = 20_000
+"""Memories of one scope up to which comparing a query with every vector is fast enough."""
+
+NOT_ALLOWED = "42501"
+NOT_THERE = ("3F000", "42P01", "42883")
+
+
+@dataclass(frozen=True)
+class Check:
+    """One line: `status` is ok, warn or fail; `next_step` is what to do, None where nothing."""
+
+    name: str
+    status: str
+    said: str
+    next_step: str | None = None
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+Look = Callable[["psycopg.Connection[Any]", Config], Check]
+
+
+def database(config: Config) -> Iterator[Check]:
+    """Everything about the database; only that it is not to be had, when it is not."""
+    try:
+        with places.database(config) as place, places.connection(place.dsn) as conn:
+            where = f"our own server in {place.shown}" if place.embedded else place.shown
+            yield Check("database", "ok", where)
+            for name, look in LOOKS.items():
+                yield _looked(name, look, conn, config)
+    except MemlayerError as error:
+        hint = error.suggestion or "Look at --dsn or MEMLAYER_DSN, and whether the server runs."
+        yield Check("database", "fail", error.message.strip(), hint)
+
+
+def _looked(name: str, look: Look, conn: psycopg.Connection[Any], config: Config) -> Check:
+    """What a look found; that it could not look, where the role or the schema is in the way."""
+    from memlayer_pg import db
+
+    try:
+        with db.translated():
+            return look(conn, config)
+    except DatabaseError as error:
+        if error.sqlstate == NOT_ALLOWED:
+            return Check(name, "warn", error.message, "Run this as the owner of the schema.")
+        if error.sqlstate in NOT_THERE:
+            return Check(name, "warn", "cannot be looked at without the schema")
+        raise
+
+
+def server(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Version and encoding; whether it is a replica."""
+    from memlayer_pg.requirements import server_problem
+
+    number, version, encoding, replica = one(
+        conn,
+        "select current_setting('server_version_num')::int, current_setting('server_version'), "
+        "current_setting('server_encoding'), pg_is_in_recovery()",
+    )
+    if problem := server_problem(number, version, encoding):
+        return Check("server", "fail", problem.message, problem.suggestion)
+    said = f"Postgres {version}, {encoding}"
+    if replica:
+        return Check(
+            "server", "warn", f"{said}, a read replica: it can be searched and nothing can be added"
+        )
+    return Check("server", "ok", said)
+
+
+def extension(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """pgvector."""
+    from memlayer_pg.requirements import vector_problem
+
+    installed, available = one(
+        conn,
+        "select (select extversion from pg_extension where extname = 'vector'), "
+        "(select default_version from pg_available_extensions where name = 'vector')",
+    )
+    if problem := vector_problem(installed, available):
+        return Check("pgvector", "fail", problem.message, problem.suggestion)
+    if installed is None:
+        return Check("pgvector", "warn", f"{available} is there, not yet in this database", UPGRADE)
+    return Check("pgvector", "ok", str(installed))
+
+
+UPGRADE = "memlayer db upgrade"
+
+
+def letters(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Whether the database can tell upper from lower case, which keyword search needs."""
+    knows, ctype = one(
+        conn,
+        "select lower('ÉЖႠ') = 'éжⴀ', datctype from pg_database where datname = current_database()",
+    )
+    if knows:
+        return Check("letters", "ok", "upper and lower case of all alphabets")
+    return Check(
+        "letters",
+        "warn",
+        f"under ctype {ctype} keyword search tells upper from lower case in alphabets other than "
+        "Latin, Greek, Cyrillic and Armenian",
+        "Only if you need them: move to a database made with locale 'C.UTF-8' or another UTF-8 one",
+    )
+
+
+def schema(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """The revision the schema is at."""
+    from memlayer_pg.errors import SchemaError, SchemaMissing
+    from memlayer_pg.schema import HEAD
+
+    try:
+        places.greeted(conn)
+    except SchemaMissing:
+        return Check("schema", "fail", "there is none", UPGRADE)
+    except SchemaError as error:
+        return Check("schema", "fail", error.message, error.suggestion)
+    [revision] = one(conn, "select max(revision) from memlayer.deployment")
+    if revision is None:
+        return Check("schema", "ok", "laid from sql/ without revisions")
+    newer = f", this version knows {HEAD}" if revision > HEAD else ""
+    return Check("schema", "ok", f"revision {revision}{newer}")
+
+
+def pending(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Memories that only words can find."""
+    count, example = one(
+        conn,
+        "select count(*), min(id::text) from memlayer.memory where tenant = %s "
+        "and embedding is null",
+        config.tenant,
+    )
+    if count == 0:
+        return Check("vectors", "ok", "every memory has one")
+    return Check(
+        "vectors",
+        "warn",
+        f"{count:,} memories have none, words alone find them; one is {example}",
+        "Give them their text once more: memlayer update ID TEXT embeds it.",
+    )
+
+
+def scopes(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """The largest scope, against what an exact search is good for."""
+    columns = ("user_id", "agent_id", "run_id")
+    each = " union all ".join(
+        f"(select '{name[:-3]}', {name}, count(*) from memlayer.memory "
+        f"where tenant = %(tenant)s and {name} is not null group by {name} "
+        "order by 3 desc, 2 limit 1)"
+        for name in columns
+    )
+    row = conn.execute(f"{each} order by 3 desc limit 1".encode(), {"tenant": config.tenant})
+    largest = row.fetchone()
+    if largest is None:
+        return Check("scopes", "ok", f"tenant {config.tenant} has no memories yet")
+    kind, name, count = largest
+    said = f"the largest is {kind} {name}: {count:,} of {EXACT:,} that are searched exactly at ease"
+    if count <= EXACT:
+        return Check("scopes", "ok", said)
+    return Check(
+        "scopes",
+        "warn",
+        f"{kind} {name} has {count:,} memories: every search of them compares all vectors",
+        "Name more in its searches: user and agent, or user and run.",
+    )
+
+
+def indexes(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Indexes whose making was interrupted: they cost and serve nobody."""
+    [broken] = one(
+        conn,
+        "select string_agg(indexrelid::regclass::text, ', ' order by indexrelid::regclass::text) "
+        "from pg_index join pg_class on pg_class.oid = indrelid "
+        "where relnamespace = to_regnamespace('memlayer') and not indisvalid",
+    )
+    if broken:
+        return Check(
+            "indexes", "warn", f"not valid: {broken}", f"reindex index concurrently {broken}"
+        )
+    return Check("indexes", "ok", "all valid")
+
+
+def sizes(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """What the tables take, with their indexes; the largest three by name."""
+    rows = conn.execute(
+        """
+        select t.relname, pg_size_pretty(t.bytes), pg_size_pretty(sum(t.bytes) over ())
+          from (select c.relname, pg_total_relation_size(c.oid) as bytes
+                  from pg_class c
+                 where c.relnamespace = to_regnamespace('memlayer') and c.relkind in ('r', 'p')) t
+         order by t.bytes desc, t.relname
+         limit 3
+        """
+    ).fetchall()
+    if not rows:
+        return Check("sizes", "warn", "there are no tables")
+    largest = ", ".join(f"{name} {size}" for name, size, _ in rows)
+    return Check("sizes", "ok", f"{rows[0][2]} in all: {largest}")
+
+
+def model(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Whether the configured embedder is the one whose vectors are stored."""
+    from memlayer_pg.models import embedder_for
+
+    row = conn.execute(
+        "select name, dimensions from memlayer.model where tenant = %s and state = 'active'",
+        [config.tenant],
+    ).fetchone()
+    if row is None:
+        return Check("model", "ok", f"tenant {config.tenant} has no vectors yet, any will do")
+    name, dimensions = row
+    stored = f"the vectors of tenant {config.tenant} are of {name}, {dimensions} dimensions"
+    try:
+        configured = embedder_for(config).name
+    except ConfigError:  # said by the check of the embedder itself
+        return Check("model", "warn", stored)
+    if configured != name:
+        return Check(
+            "model",
+            "fail",
+            f"{stored}; configured is {configured}, so adds and searches are refused",
+            f"Configure {name} (MEMLAYER_EMBEDDER_MODEL), or use another tenant.",
+        )
+    return Check("model", "ok", stored)
+
+
+LOOKS: dict[str, Look] = {
+    "server": server,
+    "pgvector": extension,
+    "letters": letters,
+    "schema": schema,
+    "model": model,
+    "vectors": pending,
+    "scopes": scopes,
+    "indexes": indexes,
+    "sizes": sizes,
+}
+
+
+def one(conn: psycopg.Connection[Any], query: str, *values: Any) -> tuple[Any, ...]:
+    """The only row of a query."""
+    row: tuple[Any, ...] | None = conn.execute(query.encode(), values or None).fetchone()
+    assert row is not None
+    return row
