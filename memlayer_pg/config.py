@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import difflib
 import os
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
@@ -148,8 +149,8 @@ class Config:
 
 def check_tenant(tenant: object) -> None:
     """ConfigError unless this can be the name of a tenant."""
-    if not isinstance(tenant, str) or not tenant.strip():
-        raise ConfigError("tenant: must be a text that is not blank")
+    if not isinstance(tenant, str) or not tenant or tenant == "*" or re.search(r"\s", tenant):
+        raise ConfigError("tenant: must be a name without white space, and not '*'")
     if "\x00" in tenant or any("\ud800" <= letter <= "\udfff" for letter in tenant):
         raise ConfigError("tenant: must not hold NUL characters or half surrogate pairs")
     if len(tenant.encode()) > LONGEST_NAME:

@@ -160,10 +160,10 @@ class Memory(Core):
         `filters`: a dictionary with at least one of user_id, agent_id and run_id, and any further
         conditions, which never reach beyond those ids. `top_k`: how many at most. `threshold`: the
         least cosine similarity, 0 to 1. `rerank`: let the reranker have the last word. `explain`:
-        add `score_details`, whose parts sum to the score. `reference_date`: the day on which
-        expiration is judged, None is today (UTC). `show_expired`: find expired ones too. `fusion`:
-        "additive" is mem0's formula. `fallback`: "keyword" searches by words alone while the
-        embedder fails. Other keywords are let pass, as mem0 does.
+        add `score_details`, whose parts sum to the score. `reference_date`: a day (UTC) to look
+        back from: what was stored by then and had not expired; None is now. `show_expired`: find
+        expired ones too. `fusion`: "additive" is mem0's formula. `fallback`: "keyword" searches by
+        words alone while the embedder fails. Other keywords are let pass, as mem0 does.
         """
         return self._run(
             flows.search(

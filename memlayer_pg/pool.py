@@ -86,13 +86,15 @@ class _Idle(Generic[C]):
         now = time.monotonic()
         self.kept.append((now, conn))
         while len(self.kept) > max(self.config.min_size, 1) and now - self.kept[0][0] > UNUSED:
-            self.kept.pop(0)[1].pgconn.finish()
+            _, conn = self.kept.pop(0)
+            conn.pgconn.finish()
 
     def close(self) -> None:
         """Close what is idle, and from now on what is given back. Harmless when repeated."""
         self.closed = True
         while self.kept:
-            self.kept.pop()[1].pgconn.finish()
+            _, conn = self.kept.pop()
+            conn.pgconn.finish()
 
     def __del__(self) -> None:
         self.close()

@@ -73,7 +73,7 @@ def test_a_variable_that_makes_no_sense_is_named(variable: Any, value: Any) -> N
         Config.from_env({variable: value})
 
 
-@pytest.mark.parametrize("tenant", ["", "  ", "x" * 256, 5, "a\ud800"])
+@pytest.mark.parametrize("tenant", ["", "  ", "a b", "*", "x" * 256, 5, "a\ud800"])
 def test_a_tenant_needs_a_name(tenant: Any) -> None:
     with pytest.raises(ConfigError, match="tenant"):
         Config(tenant=tenant)
