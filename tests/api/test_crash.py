@@ -1,0 +1,96 @@
+"""A process that dies in the middle of an add leaves all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from tests.api.proxy import Proxy
+
+PROGRAM = """
+import sys
+from memlayer_pg import Config, Endpoint, Memory
+dsn, tenant, url = sys.argv[1:]
+model = Endpoint(model="scripted", base_url=url, api_key="k")
+with Memory(Config(dsn=dsn, tenant=tenant, llm=model, embedder=model)) as memory:
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(memory.add("I am Ann and like tea", user_id="ann"), flush=True)
+"""
+FACT = {"text": "Ann likes tea", "entities": [{"name": "Ann", "type": "person"}]}
+REQUESTS = [("request", n) for n in (1, 2, 3)]
+STATEMENTS = [(when, n) for n in (1, 2, 3) for when in ("before", "after")]
+
+
+@pytest.mark.parametrize(("when", "step"), REQUESTS + STATEMENTS)
+def test_killed_at_any_step_it_leaves_everything_or_nothing(
+    live: str, tenant: str, endpoint: Any, counts: Any, sql: Any, when: str, step: int
+) -> None:
+    endpoint.facts(FACT)
+    with Proxy(live) as proxy:
+        process = subprocess.Popen(
+            [sys.executable, "-c", PROGRAM, proxy.dsn, tenant, endpoint.base_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert process.stdin is not None
+        assert process.stdout is not None
+        assert process.stdout.readline() == "ready\n"
+
+        def kill(reached: int) -> None:
+            if reached == step:
+                process.kill()
+                process.wait()
+
+        def vectors(request: Any) -> None:
+            kill(len(endpoint.requests))
+
+        def facts(request: Any) -> str:
+            kill(len(endpoint.requests))
+            return json.dumps({"facts": [FACT]})
+
+        if when == "request":
+            endpoint.embeddings, endpoint.chat = vectors, facts
+        else:
+            setattr(proxy, when, kill)
+        process.stdin.write("\n")
+        process.stdin.close()
+        assert process.wait(60) == -signal.SIGKILL
+        assert process.stdout.read() == ""
+        process.stdout.close()
+    # What Postgres was told before the process died it may still be doing.
+    sql(
+        "select pg_terminate_backend(pid, 10000) from pg_stat_activity"
+        " where application_name = 'memlayer' and pid <> pg_backend_pid()"
+    )
+    assert counts() in ((0, 0, 0, 0, 0), (1, 1, 1, 1, 1))
+    assert sql("select * from memlayer.verify(%(tenant)s)") == []
+    if (when, step) == ("after", 3):
+        assert counts() == (1, 1, 1, 1, 1)
+
+
+def test_two_processes_and_a_third_share_history_and_messages_and_write_no_file(
+    live: str, tenant: str, endpoint: Any, tmp_path: Any, counts: Any
+) -> None:
+    program = PROGRAM.replace("I am Ann and like tea", "hello").replace(
+        '"ann"', '"ann", infer=False'
+    )
+    for _ in range(3):
+        done = subprocess.run(
+            [sys.executable, "-B", "-c", program, live, tenant, endpoint.base_url],
+            input="\n",
+            capture_output=True,
+            text=True,
+            cwd=tmp_path,
+            env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+            timeout=60,
+        )
+        assert done.returncode == 0, done.stderr
+    assert counts() == (3, 3, 0, 3, 3)
+    assert list(tmp_path.iterdir()) == []
