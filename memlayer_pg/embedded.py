@@ -19,7 +19,7 @@ from typing import Self
 
 import psycopg
 
-from memlayer_pg import cluster
+from memlayer_pg import accounts, cluster
 from memlayer_pg.cluster import Cluster
 from memlayer_pg.errors import ConfigError
 
@@ -81,7 +81,7 @@ def default_data_dir() -> Path:
     if folder := os.environ.get("MEMLAYER_DATA_DIR"):
         return Path(folder)
     if os.geteuid() == 0:
-        return cluster.ROOTS_FOLDER
+        return accounts.ROOTS_FOLDER
     if sys.platform == "darwin":
         return Path("~/Library/Application Support/memlayer").expanduser()
     return Path(os.environ.get("XDG_DATA_HOME") or "~/.local/share").expanduser() / "memlayer"
@@ -135,10 +135,10 @@ def _cluster(folder: Path, version: int | None) -> Cluster:
         raise ConfigError(
             f"there is no embedded Postgres {chosen}, only {', '.join(map(str, sorted(available)))}"
         )
-    account = cluster.account_for(data)
+    account = accounts.account_for(data)
     if account is not None:
-        cluster.open_the_way(data)
-    return Cluster(data, cluster.usable(available[chosen], account), account)
+        accounts.open_the_way(data)
+    return Cluster(data, accounts.usable(available[chosen], account), account)
 
 
 def _create_database(running: Cluster) -> None:

@@ -18,7 +18,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from memlayer_pg import cluster, embedded
+from memlayer_pg import accounts, cluster, embedded
 from memlayer_pg.errors import ConfigError
 from tests.conftest import temporary_folder
 
@@ -400,7 +400,7 @@ def test_programs_out_of_the_accounts_reach_are_copied_not_opened(place: Path) -
     shutil.copytree(package, closed / package.name)
     closed.chmod(0o700)
     programs = closed / package.name / "pginstall18" / "bin"
-    used = cluster.usable(programs, cluster.account_for(place / "new"))
-    assert used.is_relative_to(cluster.ROOTS_FOLDER if IS_ROOT else closed)
+    used = accounts.usable(programs, accounts.account_for(place / "new"))
+    assert used.is_relative_to(accounts.ROOTS_FOLDER if IS_ROOT else closed)
     assert (used / "postgres").is_file()
     assert stat.S_IMODE(closed.stat().st_mode) == 0o700

@@ -34,6 +34,18 @@ def test_importing_the_package_does_not_load(module: str) -> None:
     subprocess.run([sys.executable, "-c", program], check=True)
 
 
+def test_each_part_imports_only_what_lies_below_it() -> None:
+    """The contracts stand in pyproject.toml, [tool.importlinter]."""
+    done = subprocess.run(
+        [Path(sys.executable).with_name("lint-imports"), "--no-cache"],
+        cwd=CHECKOUT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stdout
+
+
 def test_the_wheel_has_all_that_a_database_is_made_of(installed: Path) -> None:
     package = installed / "memlayer_pg"
     assert files(package / "sql") == files(schema.SQL)
