@@ -64,6 +64,8 @@
 \ir model/require_model.sql
 \ir model/active_model.sql
 \ir model/readable_model.sql
+\ir model/calibration.sql
+\ir model/calibrate.sql
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
 \ir memory/free_dedup_key.sql
@@ -85,6 +87,7 @@
 
 -- Searching
 \ir search/require_top_k.sql
+\ir search/fusion.sql
 \ir search/visible_predicate.sql
 \ir search/cursor_after.sql
 \ir search/cursor_position.sql

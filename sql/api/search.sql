@@ -27,6 +27,7 @@ as $$
 declare
   v_config regconfig := memlayer.text_search_config(p_tenant);
   v_folded text := left(memlayer.fold(p_query), 10000);
+  v_fusion text := memlayer.fusion(p_tenant, p_fusion);
   v_model  bigint;
   v_words  record;
 begin
@@ -37,13 +38,13 @@ begin
 
   return query execute memlayer.search_statement(
       p_user_id, p_agent_id, p_run_id, p_filters, p_show_expired, p_reference_date,
-      p_by_entity => v_folded <> '')
+      p_by_entity => v_folded <> '', p_fusion => v_fusion)
     using p_tenant, p_user_id, p_agent_id, p_run_id, coalesce(p_reference_date, memlayer.today()),
           p_embedding, v_model, v_words.terms, memlayer.any_term(v_words.terms), v_words.must,
           least(greatest(4 * p_top_k::bigint, 60), 2147483647), p_threshold, p_top_k,
-          v_folded, p_entity_embeddings;
+          v_folded, p_entity_embeddings, memlayer.calibration(p_tenant, v_model);
 end;
 $$;
 
 comment on function memlayer.search is
-  'The memories of a scope that best answer a query: cosine similarity, BM25 and entities, each over max(4 × top_k, 60) candidates, fused to a score from 0 to 1. A memory below p_threshold in cosine similarity is left out; without a vector words alone decide. The parts in score_details sum to raw_score.';
+  'The memories of a scope that best answer a query: cosine similarity, BM25 and entities, each over max(4 × top_k, 60) candidates, fused to a score from 0 to 1. A memory below p_threshold in cosine similarity is left out; without a vector words alone decide. The parts in score_details sum to raw_score. p_fusion: calibrated (the default) or additive, the formula of mem0.';

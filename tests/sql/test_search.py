@@ -33,7 +33,15 @@ def test_the_nearest_come_first_and_the_threshold_is_a_cosine(three: Connection)
 
 def test_scores_lie_between_0_and_1_and_are_the_sum_of_their_parts(three: Connection) -> None:
     add(three, "near words near", embeddings=[[0.8, 0.6]], entities=[{"name": "Near"}])
-    rows = call(three, "search", query="near far", embedding=[1.0, 0.0], model="toy", user_id="ann", threshold=0)
+    rows = call(
+        three,
+        "search",
+        query="near far",
+        embedding=[1.0, 0.0],
+        model="toy",
+        user_id="ann",
+        threshold=0,
+    )
     assert len(rows) == 4
     for row in rows:
         parts = row["score_details"]
@@ -200,3 +208,55 @@ def test_nobody_named_means_nothing_is_read_or_deleted(conn: Connection, functio
     with pytest.raises(errors.ScopeMissing), conn.transaction():
         call(conn, function)
     assert len(call(conn, "get_all", user_id="ann")) == 1
+
+
+def test_the_usual_similarity_of_the_model_is_estimated_once_and_taken_off(
+    conn: Connection,
+) -> None:
+    def vector(n: int) -> list[float]:
+        return [3.0, math.sin(n), math.cos(n), math.sin(7 * n)]
+
+    [before] = conn.execute("select max(calibration) from memlayer.model")
+    add(
+        conn,
+        *(f"fact {n}" for n in range(80)),
+        embeddings=[vector(n) for n in range(80)],
+        model="m",
+    )
+    [set_once] = conn.execute("select calibration from memlayer.model")
+    add(conn, "another", embeddings=[[0.0, 1.0, 0.0, 0.0]])
+    assert conn.execute("select calibration from memlayer.model").fetchall() == [set_once]
+    assert before == (None,)
+    assert 0.6 < set_once[0] < 0.9
+    query = {"query": "?", "embedding": [3.0, 0.0, 0.0, 0.0], "model": "m", "user_id": "ann"}
+    for row in call(conn, "search", **query):
+        parts = row["score_details"]
+        expected = (parts["cosine_similarity"] - set_once[0]) / (1 - set_once[0])
+        assert parts["semantic_score"] == pytest.approx(max(expected, 0), abs=1e-6)
+
+
+def test_the_additive_fusion_is_the_formula_of_mem0(three: Connection) -> None:
+    add(three, "zeppelin flight", embeddings=[[0.6, 0.8]], entities=[{"name": "Zeppelin"}])
+    conn = three
+    conn.execute(
+        "insert into memlayer.setting (tenant, defaults) values ('default', '{\"fusion\": \"additive\"}')"
+    )
+    rows = call(
+        conn,
+        "search",
+        query="the zeppelin",
+        embedding=[1.0, 0.0],
+        model="toy",
+        user_id="ann",
+        threshold=0,
+    )
+    [hit] = [row for row in rows if row["text"] == "zeppelin flight"]
+    # One term that one of four texts has: its length is 2 of an average of 1.25 words.
+    idf = math.log(1 + (4 - 1 + 0.5) / 1.5)
+    bm25 = idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2 / 1.25))
+    parts = hit["score_details"]
+    assert parts["bm25_score"] == pytest.approx(1 / (1 + math.exp(-0.7 * (bm25 - 5))))
+    assert parts["semantic_score"] == pytest.approx(0.6, abs=1e-3)
+    assert parts["max_possible_score"] == 2.0
+    with pytest.raises(errors.FilterError, match="fusion"), conn.transaction():
+        call(conn, "search", query="x", user_id="ann", fusion="best")

@@ -1,0 +1,12 @@
+create or replace function memlayer.calibration(
+  p_tenant text,
+  p_model  bigint
+)
+  returns float8
+  language sql
+  stable
+  parallel safe
+return coalesce((select d.calibration from memlayer.model d where d.tenant = p_tenant and d.id = p_model), 0);
+
+comment on function memlayer.calibration is
+  'The usual cosine similarity of two unrelated texts under a model; 0 until it has been estimated.';
