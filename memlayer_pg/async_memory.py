@@ -33,8 +33,7 @@ class AsyncMemory(Core):
     to commit. One object may be used under several event loops.
     """
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def _wire(self) -> None:
         self._pool = AsyncPool(self.config)
 
     @described_by(Memory.add)

@@ -76,6 +76,11 @@ class Core:
         self._known: dict[tuple[Any, ...], Known] = {}
         self._server: Any = None
         self._starting = threading.Lock()
+        self._wire()
+
+    def _wire(self) -> None:
+        """Make what differs between the two: the pool."""
+        raise NotImplementedError
 
     @classmethod
     def from_config(cls, config_dict: Mapping[str, Any], **objects: Any) -> Self:

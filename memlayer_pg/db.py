@@ -53,7 +53,7 @@ class Vectors:
 def pack(values: list[float]) -> bytes:
     """halfvec's binary form; EmbeddingError for what a half-precision number cannot hold."""
     try:
-        if values and math.isfinite(math.fsum(values)):
+        if values and math.isfinite(sum(values)):
             return HalfVector(values).to_binary()
     except (OverflowError, TypeError, ValueError):
         pass

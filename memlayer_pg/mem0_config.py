@@ -24,6 +24,8 @@ from memlayer_pg.errors import ConfigError
 
 log = logging.getLogger("memlayer_pg")
 
+OLD_INSTRUCTIONS = "custom_fact_extraction_prompt"
+"""What custom_instructions was called in mem0 before version 2."""
 TOP = ("vector_store", "llm", "embedder", "history_db_path", "reranker", "version", *SETTINGS)
 STORE = (
     "connection_string", "dbname", "user", "password", "host", "port", "sslmode", "collection_name",
@@ -48,10 +50,12 @@ EMBEDDER = (*COMMON, "embedding_dims")
 def settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Config` that a mem0 configuration amounts to; our own settings may stand
     beside mem0's. ConfigError names what is not understood."""
-    config = _section(config, "config", TOP)
+    config = _section(config, "config", (*TOP, OLD_INSTRUCTIONS))
     found = {
         key: config[key] for key in SETTINGS if key not in ("llm", "embedder") and key in config
     }
+    if config.get(OLD_INSTRUCTIONS):
+        found.setdefault("custom_instructions", config[OLD_INSTRUCTIONS])
     if config.get("reranker") is not None and isinstance(config["reranker"], Mapping):
         raise ConfigError(
             "reranker: give an object with rerank(query, documents, top_k), not a provider"

@@ -31,8 +31,7 @@ class Memory(Core):
     postgresql+psycopg, to read and write in its transaction, which is left for you to commit.
     """
 
-    def __init__(self, *args: Any, **settings: Any) -> None:
-        super().__init__(*args, **settings)
+    def _wire(self) -> None:
         self._pool = Pool(self.config)
 
     def add(

@@ -79,10 +79,9 @@ def test_an_update_between_reading_and_writing_is_not_lost(
     assert len(endpoint.requests) == asked + 1
 
 
+@pytest.mark.parametrize("kind", ["sync"])
 def test_many_updates_at_once_all_happen_in_some_order(make: Any) -> None:
     memory = make(max_size=8)
-    if memory.is_async:
-        pytest.skip("tasks are tested in test_async.py")
     [id_] = say(memory, "0")
     errors: list[Exception] = []
 

@@ -75,12 +75,25 @@ def test_killed_at_any_step_it_leaves_everything_or_nothing(
         assert counts() == (1, 1, 1, 1, 1)
 
 
-def test_two_processes_and_a_third_share_history_and_messages_and_write_no_file(
+GUARD = """
+import os, sys
+PORT = int(sys.argv[3].rpartition(":")[2].partition("/")[0])
+WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_APPEND
+def guard(event, args):
+    if event == "socket.connect" and args[1][:2] != ("127.0.0.1", PORT):
+        print("connected to", args[1], flush=True)
+    if event == "open" and isinstance(args[2], int) and args[2] & WRITING:
+        if args[0] != os.devnull:
+            print("wrote", args[0], flush=True)
+sys.addaudithook(guard)
+"""
+
+
+def test_processes_share_all_and_write_no_file_and_call_nobody_else(
     live: str, tenant: str, endpoint: Any, tmp_path: Any, counts: Any
 ) -> None:
-    program = PROGRAM.replace("I am Ann and like tea", "hello").replace(
-        '"ann"', '"ann", infer=False'
-    )
+    endpoint.facts(FACT)
+    program = GUARD + PROGRAM + '    print(memory.search("tea", filters={"user_id": "ann"}))\n'
     for _ in range(3):
         done = subprocess.run(
             [sys.executable, "-B", "-c", program, live, tenant, endpoint.base_url],
@@ -88,9 +101,12 @@ def test_two_processes_and_a_third_share_history_and_messages_and_write_no_file(
             capture_output=True,
             text=True,
             cwd=tmp_path,
-            env={"PYTHONPATH": ":".join(filter(None, sys.path))},
+            env={"PYTHONPATH": ":".join(filter(None, sys.path))},  # no HOME
             timeout=60,
         )
         assert done.returncode == 0, done.stderr
-    assert counts() == (3, 3, 0, 3, 3)
+        assert "connected to" not in done.stdout
+        assert "wrote" not in done.stdout
+        assert "Ann likes tea" in done.stdout
+    assert counts() == (1, 1, 1, 3, 3)
     assert list(tmp_path.iterdir()) == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 import subprocess
 import sys
@@ -9,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from memlayer_pg import AsyncMemory, Memory
+from memlayer_pg import AsyncMemory, Memory, flows, handshake, schema, updating, writing
 
 METHODS = sorted(
     name
@@ -78,7 +79,7 @@ def test_a_method_takes_what_mem0s_takes(name: str) -> None:
 
 def test_both_are_made_from_mem0s_dictionary_without_waiting() -> None:
     config = {"vector_store": {"provider": "pgvector", "config": {"connection_string": "host=h"}}}
-    given = {"embedder": _Embedder(), "llm": _Model()}
+    given: dict[str, Any] = {"embedder": _Embedder(), "llm": _Model()}
     for kind in (Memory, AsyncMemory):
         for memory in (kind.from_config(config, **given), kind(config, **given)):
             assert memory.location == "host=h"
@@ -94,6 +95,32 @@ def test_the_package_is_imported_without_what_it_may_not_need() -> None:
     loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout
     heavy = {"openai", "alembic", "sqlalchemy", "click", "rich", "numpy", "httpx"}
     assert heavy & set(loaded.split()) == set()
+
+
+def test_python_calls_only_functions_and_parameters_that_are_there(conn: Any) -> None:
+    there = dict(
+        conn.execute(
+            "select p.proname, p.proargnames from pg_proc p"
+            " where p.pronamespace = 'memlayer'::regnamespace"
+        ).fetchall()
+    )
+    called = {}
+    for module in (flows, writing, updating, handshake):
+        for node in ast.walk(ast.parse(inspect.getsource(module))):
+            if (
+                isinstance(node, ast.Call)
+                and isinstance(node.func, ast.Name)
+                and node.func.id in ("call", "Call")
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                name = node.args[0].value
+                called[name] = {keyword.arg for keyword in node.keywords if keyword.arg}
+                assert called[name] <= set(there[name] or []), name
+    files = {path.removeprefix("api/").removesuffix(".sql") for path in schema.load_order()
+             if path.startswith("api/")}  # fmt: skip
+    methods = {*METHODS, "recall_context", "handshake"}
+    assert called.keys() - {"handshake"} <= files | {"add", "update"}
+    assert called.keys() <= methods
 
 
 class _Embedder:

@@ -12,9 +12,13 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memlayer_pg import Config, ConfigError, DatabaseError, Memory, SchemaMissing
+from memlayer_pg import Config, ConfigError, DatabaseError, Memory, SchemaError, SchemaMissing
+from memlayer_pg.errors import SchemaTooNew, SchemaTooOld
 from tests.api.harness import Harness, model
 from tests.api.test_reading import ANN, found, say
+
+THREADS = pytest.mark.parametrize("kind", ["sync"])
+"""For Memory alone; what tasks do is in test_async.py."""
 
 
 @pytest.fixture
@@ -32,10 +36,9 @@ def in_threads(jobs: list[Callable[[], Any]]) -> list[Any]:
         return [future.result() for future in [threads.submit(job) for job in jobs]]
 
 
+@THREADS
 def test_twenty_parallel_adds_of_one_fact_leave_one(make: Any, endpoint: Any) -> None:
     memory = make()
-    if memory.is_async:
-        pytest.skip("tasks are tested in test_async.py")
     endpoint.facts("Ann cycles to work")
     results = in_threads([lambda: memory.add("I cycle to work", user_id="ann")] * 20)
     assert sum(len(result["results"]) for result in results) == 1
@@ -43,10 +46,9 @@ def test_twenty_parallel_adds_of_one_fact_leave_one(make: Any, endpoint: Any) ->
     assert len(memory.get_all(filters=ANN)["results"]) == 1
 
 
+@THREADS
 def test_one_memory_serves_many_threads(make: Any, counts: Any) -> None:
     memory = make(max_size=6)
-    if memory.is_async:
-        pytest.skip("tasks are tested in test_async.py")
 
     def work(n: int) -> None:
         for round_ in range(3):
@@ -145,6 +147,33 @@ def test_a_database_without_the_schema_says_what_to_run(make: Any, empty: str) -
         memory.add("x", user_id="ann", infer=False)
 
 
+@pytest.mark.parametrize(
+    ("revision", "breaking", "error", "advice"),
+    [
+        ("ml0000", False, SchemaTooOld, "memlayer db upgrade"),
+        ("ml9999", True, SchemaTooNew, "pip install"),
+    ],
+)
+def test_a_schema_of_another_age_is_refused_with_advice(
+    make: Any, database: str, revision: str, breaking: bool, error: type[SchemaError], advice: str
+) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute(
+            "insert into memlayer.deployment (revision, breaking) values (%s, %s)",
+            [revision, breaking],
+        )
+    memory = make(dsn=database)
+    with pytest.raises(error, match=f"at revision {revision}") as caught:
+        memory.scopes()
+    assert advice in (caught.value.suggestion or "")
+
+
+def test_a_newer_schema_that_breaks_nothing_is_fine(make: Any, database: str) -> None:
+    with psycopg.connect(database) as conn:
+        conn.execute("insert into memlayer.deployment (revision) values ('ml9999')")
+    assert make(dsn=database).scopes() == []
+
+
 def test_closing_may_be_repeated_and_ends_all_use(make: Any, sql: Any, live: str) -> None:
     memory = make(dsn=make_conninfo(live, application_name="closed"))
     say(memory, "x")
@@ -171,11 +200,10 @@ def test_a_memory_is_a_context_manager(live: str, tenant: str, endpoint: Any) ->
         memory.scopes()
 
 
+@THREADS
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_a_forked_child_has_sockets_of_its_own(memory: Harness, sql: Any) -> None:
     say(memory, "before")
-    if memory.is_async:
-        pytest.skip("a child of a running event loop is no use")
     child = os.fork()
     if child == 0:
         ok = 1

@@ -177,6 +177,11 @@ def test_another_provider_is_refused_with_a_way_out() -> None:
     assert "base_url" in (caught.value.suggestion or "")
 
 
+def test_the_old_name_of_the_instructions_is_understood() -> None:
+    config = Config.from_mem0({"custom_fact_extraction_prompt": "Only hobbies."})
+    assert config.custom_instructions == "Only hobbies."
+
+
 def test_two_sizes_of_vectors_are_refused() -> None:
     given = pgvector(embedding_model_dims=1536) | {
         "embedder": {"provider": "openai", "config": {"embedding_dims": 768}}

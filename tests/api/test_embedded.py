@@ -1,0 +1,32 @@
+"""Without a dsn: a server of our own, started when it is needed and brought up to date."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from memlayer_pg import Config, schema
+from tests.api.harness import Harness, model
+from tests.api.test_reading import ANN, found, say
+
+
+def test_memories_are_kept_in_a_folder_and_are_there_next_time(
+    tmp_path: Path, kind: str, endpoint: Any, caplog: Any
+) -> None:
+    config = Config(data_dir=tmp_path / "home", embedder=model(endpoint), llm=model(endpoint))
+    memory = Harness(kind, config)
+    assert memory.location == str(tmp_path / "home")
+    assert not (tmp_path / "home").exists()
+    with caplog.at_level("INFO", "memlayer_pg"):
+        say(memory, "tea")
+    assert str(tmp_path / "home") in caplog.text
+    with psycopg.connect(memory._server.dsn) as conn:
+        assert conn.execute("select max(revision) from memlayer.deployment").fetchone() == (
+            schema.HEAD,
+        )
+    memory.close()
+    again = Harness(kind, config)
+    assert found(again.get_all(filters=ANN)) == ["tea"]
+    again.close()
