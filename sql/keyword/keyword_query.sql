@@ -69,7 +69,12 @@ begin
     for v_part in
       select m.match[1] from regexp_matches(v_text, '"([^"]+)"', 'g') m (match) limit 16
     loop
-      must := coalesce(must && memlayer.phrase(v_part, p_config), must);
+      v_phrase := memlayer.phrase(v_part, p_config);
+      -- Beyond about sixteen words it is a citation in a question, and what answers the question
+      -- seldom repeats it.
+      if numnode(v_phrase) <= 32 then
+        must := must && v_phrase;
+      end if;
     end loop;
   end if;
   if v_without is not null then
@@ -81,5 +86,5 @@ $$;
 
 comment on function memlayer.keyword_query is
   'What to look for: the lexemes to score by (any may match; the first 512), and a query every match must satisfy, null when nothing is left to look for. '
-  '"Quoted words" must follow one another (also “…”, „…“, «…», 「…」); a minus before a word or quote excludes; every other sign is plain text, so no text '
-  'is an error. Reads 4,000 characters.';
+  '"Quoted words", up to sixteen, must follow one another (also “…”, „…“, «…», 「…」); a minus before a word or quote excludes; every other sign is '
+  'plain text, so no text is an error. Reads 4,000 characters.';

@@ -319,6 +319,13 @@ def test_quoted_words_elsewhere_are_not_found(text: str, asked: str, conn: Conn)
     assert not found(conn, text, asked)
 
 
+def test_a_long_citation_in_a_question_is_plain_text(conn: Conn) -> None:
+    cited = (
+        "Bring boots, water, bread, cheese, maps, rope, gloves, soap, tea, " + "hats and socks " * 5
+    )
+    assert found(conn, "Boots are in the cellar", f'Where are the boots for "{cited}"?')
+
+
 def test_a_phrase_is_scored_by_its_words(conn: Conn) -> None:
     assert query(conn, 'cup "green tea"').terms == ["cup", "green", "tea"]
 
