@@ -1,4 +1,4 @@
-"""What is installed, and what an import of it costs."""
+"""What is installed, and what its parts may import."""
 
 from __future__ import annotations
 
@@ -7,8 +7,6 @@ import sys
 import tomllib
 from importlib import metadata
 from pathlib import Path
-
-import pytest
 
 import memlayer_pg
 from memlayer_pg import schema
@@ -26,12 +24,6 @@ def test_all_is_exactly_what_is_exported() -> None:
     assert exported <= offered
     for name in memlayer_pg.__all__:
         assert getattr(memlayer_pg, name) is not None
-
-
-@pytest.mark.parametrize("module", ["openai", "alembic", "sqlalchemy", "click", "rich"])
-def test_importing_the_package_does_not_load(module: str) -> None:
-    program = f"import sys, memlayer_pg; sys.exit({module!r} in sys.modules)"
-    subprocess.run([sys.executable, "-c", program], check=True)
 
 
 def test_each_part_imports_only_what_lies_below_it() -> None:

@@ -10,7 +10,6 @@ from typing import Any
 import psycopg
 import pytest
 
-import memlayer_pg
 from memlayer_pg import errors, schema
 
 Conn = psycopg.Connection[Any]
@@ -197,17 +196,6 @@ def test_every_argument_of_the_api_has_a_default(conn: Conn) -> None:
         conn.execute(f"select proname, pronargs - pronargdefaults from {FUNCTIONS}").fetchall()
     )
     assert {name: found[name] for name in API if found[name]} == {}
-
-
-CALL = re.compile(r"""\b[Cc]all\(\s*["'](\w+)["']""")
-
-
-def test_python_calls_what_is_in_the_api_and_nothing_else() -> None:
-    package = Path(memlayer_pg.__file__).parent
-    called = {
-        name for path in package.rglob("*.py") for name in CALL.findall(path.read_text("utf-8"))
-    }
-    assert called <= {*API, "handshake"}
 
 
 def test_files_are_named_for_what_they_make() -> None:
