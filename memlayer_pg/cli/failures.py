@@ -85,6 +85,8 @@ def told(error: Exception) -> tuple[str, str | None, int]:
             return error.format_message(), None, error.exit_code
         case MemlayerError():
             return error.message, _hint(error), 2 if isinstance(error, WRONG_USE) else 1
+        case OSError(filename=str(name), strerror=str(reason)):
+            return f"{name}: {reason}", None, 1
     return str(error), None, 1
 
 

@@ -11,8 +11,9 @@ as $$
 declare
   v_calibration real;
 begin
-  -- At most 0.95, so that a store of equal texts still ranks. Ids are random, so the first of them are a random sample. The fifth percentile and not the mean:
-  -- memories of one store are nearer to each other than to a question about something else.
+  -- Ids are random, so the first of them are a random sample. The first percentile and not the mean:
+  -- memories of one store are nearer to each other than to a question about something else. At most
+  -- 0.95, so that a store of equal vectors still ranks.
   with sample as (
     select m.id, m.embedding
       from memlayer.memory m
@@ -20,7 +21,7 @@ begin
      order by m.id
      limit 64
   )
-  select case when count(*) > 0 then least(greatest(percentile_cont(0.05) within group (order by 1 - (a.embedding <=> b.embedding)), 0), 0.95) end
+  select case when count(*) > 0 then least(greatest(percentile_cont(0.01) within group (order by 1 - (a.embedding <=> b.embedding)), 0), 0.95) end
     into v_calibration
     from sample a
     join sample b on a.id < b.id

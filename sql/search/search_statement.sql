@@ -138,7 +138,7 @@ entity as (
     else 'entity as (select null::uuid as id, null::float8 as boost where false)' end,
     case p_fusion when 'additive' then 1.2 else 0.3 end,
     case p_fusion when 'additive' then 's.semantic' else 'case when s.semantic is not null then greatest((s.semantic - $16) / (1 - $16), 0) end' end,
-    case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(k.bm25, cardinality($8))' else 'case when k.bm25 > 0 then least(k.bm25 / b.bm25, 1) end' end)
+    case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(k.bm25, cardinality($8))' else 'case when k.bm25 > 0 then sqrt(least(k.bm25 / b.bm25, 1)) end' end)
 $outer$;
 
 comment on function memlayer.search_statement is

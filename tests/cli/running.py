@@ -36,13 +36,19 @@ class Ran:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs commands on one database."""
+    """Runs commands on one database, for one tenant."""
 
     dsn: str
+    tenant: str = "default"
+
+    @property
+    def env(self) -> dict[str, str]:
+        """What says where it runs them."""
+        return {"MEMLAYER_DSN": self.dsn, "MEMLAYER_TENANT": self.tenant}
 
     def __call__(self, *args: str, stdin: str | None = None, **env: str) -> Ran:
         """Run a command in this process."""
-        return memlayer(*args, stdin=stdin, MEMLAYER_DSN=self.dsn, **env)
+        return memlayer(*args, stdin=stdin, **{**self.env, **env})
 
     def well(self, *args: str, stdin: str | None = None, **env: str) -> Ran:
         """The same, which has to end well."""
@@ -58,7 +64,8 @@ class Shell:
 
 def memlayer(*args: str, stdin: str | None = None, **env: str) -> Ran:
     """Run a command in this process."""
-    apart = {"mix_stderr": False} if "mix_stderr" in inspect.signature(CliRunner).parameters else {}
+    mixes = "mix_stderr" in inspect.signature(CliRunner).parameters  # until click 8.2
+    apart: dict[str, Any] = {"mix_stderr": False} if mixes else {}
     given = {"COLUMNS": "100", **env}
     result = CliRunner(**apart).invoke(cli, args, input=stdin, env=given, prog_name="memlayer")
     if result.exception and not isinstance(result.exception, SystemExit):

@@ -21,20 +21,20 @@ def call(conn: Connection, function: str, /, **args: Any) -> list[Row]:
 
 
 def add(conn: Connection, *texts: str, user_id: str | None = "ann", **args: Any) -> list[str]:
-    """Store facts without models; their ids, of the memory that was there already for duplicates."""
+    """Store facts without models; the ids under which they stand, old ones for duplicates."""
     given = {"facts": [{"text": text} for text in texts], "user_id": user_id, **args}
     return [str(row["id"]) for row in call(conn, "add", **given)]
 
 
 def count(conn: Connection, table: str, where: str = "true") -> int:
     """How many rows a table of the schema has."""
-    [row] = conn.execute(f"select count(*) from memlayer.{table} where {where}")  # type: ignore[arg-type]
+    [row] = conn.execute(f"select count(*) from memlayer.{table} where {where}")
     return int(row[0])
 
 
 def one(conn: Connection, query: str, *args: Any) -> Any:
     """The single value of a query."""
-    [row] = conn.execute(query, args or None)  # type: ignore[arg-type]
+    [row] = conn.execute(query, args or None)
     return row[0]
 
 

@@ -30,8 +30,8 @@ def test_everything_of_one_add_is_there_and_agrees(conn: Connection) -> None:
     tables = ("memory", "history", "entity", "mention", "message", "change")
     assert [count(conn, table) for table in tables] == [2, 2, 2, 3, 1, 1]
     [change] = conn.execute(
-        "select added, entities, messages, llm, prompt_tokens, completion_tokens, embedding_tokens, actor"
-        " from memlayer.change"
+        "select added, entities, messages, llm, prompt_tokens, completion_tokens, embedding_tokens,"
+        " actor from memlayer.change"
     )
     assert change == (2, 2, 1, "gpt", 12, 3, 4, "importer")
     assert call(conn, "get", id=rows[0]["id"])[0]["metadata"] == {"source": "chat"}
@@ -42,7 +42,8 @@ def test_a_failing_fact_leaves_nothing_of_the_whole_add(conn: Connection) -> Non
     conn.execute("""
         create function pg_temp.boom() returns trigger language plpgsql as
         $$ begin if new.text like '%boom%' then raise 'boom'; end if; return new; end $$;
-        create trigger boom before insert on memlayer.memory for each row execute function pg_temp.boom();
+        create trigger boom before insert on memlayer.memory
+          for each row execute function pg_temp.boom();
     """)
     with pytest.raises(errors.DatabaseError, match="boom"), conn.transaction():
         call(
@@ -184,11 +185,13 @@ def test_vectors_stay_in_the_row_at_3072_dimensions_beside_2000_characters(
         # What lies out of line has a chunk of its own; an inline value has none.
         toast = one(
             conn,
-            f"select reltoastrelid::regclass::text from pg_class where oid = 'memlayer.{table}'::regclass",
+            "select reltoastrelid::regclass::text from pg_class where oid = %s::regclass",
+            f"memlayer.{table}",
         )
         largest = one(
             conn,
-            f"select coalesce(max(total), 0) from (select sum(length(chunk_data)) total from {toast} group by chunk_id) t",
+            "select coalesce(max(total), 0) from ("
+            f"select sum(length(chunk_data)) total from {toast} group by chunk_id) t",
         )
         assert largest < 6000, f"a vector of {table} was moved out of its row"
         assert one(conn, f"select pg_column_size(embedding) from memlayer.{table}") > 6000

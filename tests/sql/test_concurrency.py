@@ -102,7 +102,7 @@ def test_writers_of_every_kind_meet_without_deadlock_or_loss(database: str) -> N
                     call(conn, "delete", id=some[0])
                 else:
                     call(conn, "delete_all", user_id="ann", agent_id="a")
-            except Exception as error:  # noqa: BLE001
+            except Exception as error:
                 # A memory that another deleted meanwhile; anything else is a failure.
                 assert getattr(error, "sqlstate", None) == "ML002", error
         return added
@@ -129,7 +129,8 @@ def test_plain_deletions_and_adds_that_share_an_entity_keep_every_mention(databa
                 )
             else:
                 conn.execute(
-                    "delete from memlayer.memory where id in (select id from memlayer.memory limit 1)"
+                    "delete from memlayer.memory"
+                    " where id in (select id from memlayer.memory limit 1)"
                 )
 
     at_once(database, 4, work)

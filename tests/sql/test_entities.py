@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 from tests.sql.calls import Connection, add, call, consistent, count, one
 
 
@@ -8,7 +10,7 @@ def store(
     text: str,
     *names: str,
     vectors: list[list[float]] | None = None,
-    **args: object,
+    **args: Any,
 ) -> str:
     [memory] = add(
         conn,
@@ -29,7 +31,7 @@ def names(conn: Connection) -> list[str]:
 
 def test_one_folded_name_is_one_entity_of_the_exact_scope(conn: Connection) -> None:
     store(conn, "a", "New  York")
-    store(conn, "b", "new york", "ＮＥＷ ＹＯＲＫ")
+    store(conn, "b", "new york", "\uff2e\uff25\uff37 \uff39\uff2f\uff32\uff2b")
     assert names(conn) == ["New  York"]
     assert count(conn, "mention") == 2
     store(conn, "c", "New York", run_id="r")

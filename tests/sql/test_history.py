@@ -40,8 +40,10 @@ def test_a_statement_in_psql_is_recorded_like_a_call(conn: Connection) -> None:
         ("DELETE", "red", None),
     ]
     rows = conn.execute(
-        "select old_embedding::text, old_embedding_model is not null, old_state -> 'metadata', new_state -> 'metadata',"
-        " change_id, database_role = session_user, application_name, transaction_id = pg_current_xact_id()"
+        "select old_embedding::text, old_embedding_model is not null,"
+        " old_state -> 'metadata', new_state -> 'metadata',"
+        " change_id, database_role = session_user, application_name,"
+        " transaction_id = pg_current_xact_id()"
         " from memlayer.history where event = 'UPDATE'"
     ).fetchall()
     assert rows == [

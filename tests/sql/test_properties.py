@@ -72,7 +72,8 @@ def operate(conn: Connection, rng: random.Random, scopes: list[dict[str, Any]]) 
         case 8 if memory:
             new = vector(rng)
             conn.execute(
-                "update memlayer.memory set role = 'user', text = %s, embedding = %s::text::halfvec where id = %s",
+                "update memlayer.memory set role = 'user', text = %s, embedding = %s::text::halfvec"
+                " where id = %s",
                 [text, str(new), memory],
             )
         case 9 if memory:

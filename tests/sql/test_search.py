@@ -238,9 +238,7 @@ def test_the_usual_similarity_of_the_model_is_estimated_once_and_taken_off(
 def test_the_additive_fusion_is_the_formula_of_mem0(three: Connection) -> None:
     add(three, "zeppelin flight", embeddings=[[0.6, 0.8]], entities=[{"name": "Zeppelin"}])
     conn = three
-    conn.execute(
-        "insert into memlayer.setting (tenant, defaults) values ('default', '{\"fusion\": \"additive\"}')"
-    )
+    conn.execute('insert into memlayer.setting (defaults) values (\'{"fusion": "additive"}\')')
     rows = call(
         conn,
         "search",
@@ -251,7 +249,7 @@ def test_the_additive_fusion_is_the_formula_of_mem0(three: Connection) -> None:
         threshold=0,
     )
     [hit] = [row for row in rows if row["text"] == "zeppelin flight"]
-    # One term that one of four texts has; it is 2 words long, on average they are 1 ("same" is none).
+    # One term that one of four texts has; it is 2 words long, on average they are 1: "same" is none.
     idf = math.log(1 + (4 - 1 + 0.5) / 1.5)
     bm25 = idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2))
     parts = hit["score_details"]
