@@ -1,0 +1,161 @@
+"""`memlayer verify` and `memlayer doctor`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import psycopg
+import pytest
+
+from memlayer_pg.cli import checks
+from tests.cli.running import Shell, memlayer
+from tests.endpoint import Endpoint
+
+
+def doctor(shell: Shell, *args: str, code: int = 0, **env: str) -> dict[str, dict[str, Any]]:
+    """The lines of the report, by name."""
+    ran = shell("doctor", "--json", *args, **env)
+    assert ran.code == code, ran.out + ran.err
+    return {check["name"]: check for check in ran.json}
+
+
+def test_a_store_that_is_well_ends_with_0(alone: Shell) -> None:
+    alone.add("tea")
+    assert alone.well("verify", "--json").json == []
+    assert "contradicts" in alone.well("verify").out
+
+
+def test_a_store_that_contradicts_itself_ends_with_1(alone: Shell) -> None:
+    memory_id = alone.add("tea", "--tenant", "acme")
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute("update memlayer.memory set embedding = null, embedding_model = null")
+    for args in ([], ["--tenant", "acme"]):
+        ran = alone("verify", "--json", *args, MEMLAYER_TENANT="")
+        assert ran.code == 1
+        assert [row["memory_id"] for row in ran.json] == [memory_id]
+    assert memory_id in alone("verify", "--tenant", "acme").out
+    assert alone.well("verify", "--tenant", "other", "--json").json == []
+
+
+def test_everything_in_place_is_ok(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.reply("ready")
+    models: dict[str, Any] = {
+        "MEMLAYER_LLM_BASE_URL": endpoint.base_url,
+        "MEMLAYER_LLM_MODEL": "talker",
+        "MEMLAYER_EMBEDDER_BASE_URL": endpoint.base_url,
+        "MEMLAYER_EMBEDDER_MODEL": "embedder",
+    }
+    found = doctor(shell, **models)
+    assert {name: check["status"] for name, check in found.items()} == dict.fromkeys(
+        ["database", *checks.LOOKS, "embedder", "llm"], "ok"
+    )
+    assert "64 dimensions" in found["embedder"]["said"]
+    assert len(endpoint.requests) == 2
+
+    doctor(shell, "--offline", **models)
+    assert len(endpoint.requests) == 2
+
+
+def test_a_missing_language_model_is_a_warning(shell: Shell) -> None:
+    shown = shell.well("doctor")
+    assert "word for word" in shown.out
+    assert "→ Set OPENAI_API_KEY" in shown.out
+    assert doctor(shell)["llm"]["status"] == "warn"
+
+
+def test_models_that_fail_are_named(shell: Shell, endpoint: Endpoint) -> None:
+    endpoint.chat = lambda request: (401, {"error": {"message": "wrong key"}})
+    endpoint.embeddings = lambda request: (404, {"error": {"message": "no such model"}})
+    found = doctor(
+        shell,
+        code=1,
+        MEMLAYER_LLM_BASE_URL=endpoint.base_url,
+        MEMLAYER_EMBEDDER_BASE_URL=endpoint.base_url,
+    )
+    assert (found["llm"]["status"], found["embedder"]["status"]) == ("fail", "fail")
+    assert "wrong key" in found["llm"]["said"]
+    assert "no such model" in found["embedder"]["said"]
+
+
+def test_another_embedder_than_the_stored_one_is_a_failure(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    shell.add("tea")
+    found = doctor(
+        shell,
+        code=1,
+        MEMLAYER_EMBEDDER_BASE_URL=endpoint.base_url,
+        MEMLAYER_EMBEDDER_MODEL="other",
+    )
+    assert found["model"]["status"] == "fail"
+    assert "other" in found["model"]["said"]
+    assert doctor(shell)["model"]["status"] == "ok"
+
+
+def test_memories_without_a_vector_are_a_warning(shell: Shell) -> None:
+    memory_id = shell.add("tea")
+    with psycopg.connect(shell.dsn) as conn:
+        conn.execute("update memlayer.memory set text = 'green tea' where id = %s", [memory_id])
+    found = doctor(shell, "--offline")["vectors"]
+    assert found["status"] == "warn"
+    assert memory_id in found["said"]
+    shell.well("update", memory_id, "green tea, rather")
+    assert doctor(shell, "--offline")["vectors"]["status"] == "ok"
+
+
+def test_a_scope_that_outgrows_an_exact_search_is_a_warning(
+    shell: Shell, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell.add("one")
+    shell.add("two", "--run", "r1")
+    assert "user ann: 2" in doctor(shell, "--offline")["scopes"]["said"]
+    monkeypatch.setattr(checks, "EXACT", 1)
+    found = doctor(shell, "--offline")["scopes"]
+    assert found["status"] == "warn"
+    assert "user ann has 2 memories" in found["said"]
+
+
+def test_an_index_that_was_left_unfinished_is_a_warning(alone: Shell) -> None:
+    with psycopg.connect(alone.dsn, autocommit=True) as conn:
+        conn.execute(
+            "update pg_index set indisvalid = false "
+            "where indexrelid = 'memlayer.memory_pending_idx'::regclass"
+        )
+    found = doctor(alone, "--offline")["indexes"]
+    assert found["status"] == "warn"
+    assert "memory_pending_idx" in found["next_step"]
+
+
+def test_a_missing_schema_is_a_failure_and_the_rest_is_looked_at(empty: str) -> None:
+    found = doctor(Shell(empty), "--offline", code=1)
+    assert found["schema"]["status"] == "fail"
+    assert found["schema"]["next_step"] == "memlayer db upgrade"
+    assert found["server"]["status"] == "ok"
+    assert found["vectors"]["status"] == "warn"
+
+
+def test_a_server_that_does_not_answer_is_a_failure_and_models_are_asked(
+    endpoint: Endpoint,
+) -> None:
+    ran = memlayer(
+        *("doctor", "--json", "--dsn", "postgresql://ann:s3cret@127.0.0.1:1/d"),
+        MEMLAYER_EMBEDDER_BASE_URL=endpoint.base_url,
+    )
+    assert ran.code == 1
+    assert [(check["name"], check["status"]) for check in ran.json] == [
+        ("database", "fail"),
+        ("embedder", "ok"),
+        ("llm", "warn"),
+    ]
+    assert "s3cret" not in ran.out
+
+
+def test_a_role_that_may_not_look_is_told_so(alone: Shell) -> None:
+    with psycopg.connect(alone.dsn, autocommit=True) as conn:
+        conn.execute("drop role if exists stranger")
+        conn.execute("create role stranger login")
+        conn.execute("grant usage on schema memlayer to stranger")
+    stranger = Shell(psycopg.conninfo.make_conninfo(alone.dsn, user="stranger"))
+    found = doctor(stranger, "--offline")
+    assert found["vectors"]["status"] == "warn"
+    assert "owner" in found["vectors"]["next_step"]

@@ -1,0 +1,267 @@
+"""The commands that remember, find, change and forget."""
+
+from __future__ import annotations
+
+import json
+
+import psycopg
+import pytest
+
+from tests.cli.running import ID, Shell, on_a_terminal
+
+UNKNOWN = "00000000-0000-4000-8000-000000000000"
+
+
+def test_what_is_added_is_found(shell: Shell) -> None:
+    ran = shell.well("add", "Ann drinks oolong tea", "--user", "ann", "--no-infer")
+    assert "Ann drinks oolong tea" in ran.out
+    [memory_id] = ID.findall(ran.out)
+    found = shell.well("search", "what tea?", "--user", "ann", "--json").json["results"]
+    assert [hit["id"] for hit in found] == [memory_id]
+    assert "Ann drinks oolong tea" in shell.well("search", "what tea?", "--user", "ann").out
+
+
+def test_text_may_come_from_stdin(shell: Shell) -> None:
+    ran = shell.well("add", "-", "--user", "ann", "--no-infer", "--json", stdin="from a pipe\n")
+    assert ran.json["results"][0]["memory"] == "from a pipe"
+
+
+def test_a_missing_language_model_is_said_where_facts_were_asked_for(shell: Shell) -> None:
+    assert "warning: no language model" in shell.well("add", "tea", "--user", "ann").err
+    assert shell.well("add", "tea", "--user", "ann", "--no-infer").err == ""
+    assert shell.well("search", "tea", "--user", "ann").err == ""
+
+
+def test_an_add_takes_metadata_expiry_and_time(shell: Shell) -> None:
+    memory_id = shell.add(
+        *("tea", "--agent", "bot", "--run", "r1", "--metadata", '{"topic": "drink"}'),
+        *("--expires", "2199-12-31", "--timestamp", "2025-01-02T03:04:05Z"),
+    )
+    found = shell.well("get", memory_id, "--json").json
+    assert found["metadata"] == {"topic": "drink"}
+    assert found["expiration_date"] == "2199-12-31"
+    assert (found["user_id"], found["agent_id"], found["run_id"]) == ("ann", "bot", "r1")
+    said = shell.well("messages", "--user", "ann", "--agent", "bot", "--run", "r1", "--json").json
+    assert [message["created_at"] for message in said] == ["2025-01-02T03:04:05+00:00"]
+
+
+def test_a_search_keeps_to_its_scope_and_filter(shell: Shell) -> None:
+    shell.add("tea in the morning", "--metadata", '{"topic": "drink"}')
+    shell.add("tea ceremony in Kyoto", "--metadata", '{"topic": "travel"}')
+    ran = shell.well("search", "tea", "--user", "ann", "--filter", '{"topic": "travel"}', "--json")
+    assert [hit["memory"] for hit in ran.json["results"]] == ["tea ceremony in Kyoto"]
+    assert shell.well("search", "tea", "--user", "bob").out == "Nothing was found.\n"
+    by_filter = shell.well("search", "tea", "--filter", '{"user_id": "ann"}', "--json").json
+    assert len(by_filter["results"]) == 2
+
+
+def test_a_filter_that_is_not_understood_ends_with_2(shell: Shell) -> None:
+    ran = shell("search", "tea", "--user", "ann", "--filter", '{"topic": {"near": 1}}')
+    assert ran.code == 2
+    assert "near" in ran.err
+    assert "Traceback" not in ran.err
+
+
+def test_explain_shows_parts_that_sum_to_the_score(shell: Shell) -> None:
+    shell.add("Ann drinks oolong tea")
+    ran = shell.well("search", "oolong", "--user", "ann", "--explain")
+    assert "meaning" in ran.out
+    assert "█" not in ran.out
+    [hit] = shell.well("search", "oolong", "--user", "ann", "--explain", "--json").json["results"]
+    parts = hit["score_details"]
+    assert parts["final_score"] == hit["score"]
+
+
+def test_a_keyword_search_asks_no_model(shell: Shell) -> None:
+    shell.add("Ann drinks oolong tea")
+    ran = shell.well(
+        *("search", "oolong", "--user", "ann", "--keyword", "--json"),
+        MEMLAYER_EMBEDDER_BASE_URL="http://127.0.0.1:1/v1",
+    )
+    assert [hit["memory"] for hit in ran.json["results"]] == ["Ann drinks oolong tea"]
+
+
+def test_expired_memories_are_shown_when_asked_for(shell: Shell) -> None:
+    shell.add("tea", "--expires", "2020-01-01")
+    assert shell.well("search", "tea", "--user", "ann", "--json").json["results"] == []
+    assert shell.well("list", "--user", "ann").out == "There are no memories.\n"
+    for args in (["search", "tea"], ["list"]):
+        ran = shell.well(*args, "--user", "ann", "--show-expired", "--json")
+        assert [hit["memory"] for hit in ran.json["results"]] == ["tea"]
+
+
+def test_a_list_goes_on_where_its_page_ended(shell: Shell) -> None:
+    for text in ("one", "two", "three"):
+        shell.add(text)
+    first = shell.well("list", "--user", "ann", "--top-k", "2", "--total", "--json").json
+    assert first["total"] == 3
+    rest = shell.well("list", "--user", "ann", "--after", first["next"], "--json").json
+    texts = [memory["memory"] for memory in first["results"] + rest["results"]]
+    assert texts == ["three", "two", "one"]
+    shown = shell.well("list", "--user", "ann", "--top-k", "2", "--total").out
+    assert "3 in all" in shown
+    assert f"--after {first['next']}" in shown
+
+
+def test_scopes_count_what_everybody_has(shell: Shell) -> None:
+    assert shell.well("scopes").out == "There are no memories.\n"
+    shell.add("tea", "--run", "r1")
+    shell.add("coffee")
+    found = {(s["type"], s["id"]): s["total_memories"] for s in shell.well("scopes", "--json").json}
+    assert found == {("user", "ann"): 2, ("run", "r1"): 1}
+    narrowed = shell.well("scopes", "--run", "r1", "--json").json
+    assert {(s["type"], s["total_memories"]) for s in narrowed} == {("user", 1), ("run", 1)}
+    assert "ann" in shell.well("scopes").out
+
+
+def test_tenants_are_kept_apart(shell: Shell) -> None:
+    acme = f"{shell.tenant}-acme"
+    memory_id = shell.add("tea", "--tenant", acme)
+    assert shell("get", memory_id).code == 1
+    assert shell.well("--tenant", acme, "get", memory_id, "--json").json["memory"] == "tea"
+    assert shell.well("get", memory_id, "--json", MEMLAYER_TENANT=acme).json["memory"] == "tea"
+
+
+def test_an_update_changes_what_it_names_and_no_more(shell: Shell) -> None:
+    memory_id = shell.add("tea", "--metadata", '{"a": 1, "b": 2}', "--expires", "2199-01-01")
+    shell.well("update", memory_id, "green tea")
+    shell.well("update", memory_id, "--metadata", '{"b": 3}')
+    found = shell.well("get", memory_id, "--json").json
+    assert (found["memory"], found["metadata"]) == ("green tea", {"a": 1, "b": 3})
+    assert found["expiration_date"] == "2199-01-01"
+    shell.well("update", memory_id, "--no-expiry")
+    assert "expiration_date" not in shell.well("get", memory_id, "--json").json
+    shell.well("update", memory_id, "-", stdin="white tea\n")
+    assert shell.well("get", memory_id, "--json").json["memory"] == "white tea"
+
+
+def test_a_history_shows_the_words_that_changed(shell: Shell) -> None:
+    memory_id = shell.add("Ann drinks black tea")
+    shell.well("update", memory_id, "Ann drinks green tea")
+    shell.well("update", memory_id, "--metadata", '{"sure": true}')
+    shell.well("delete", memory_id)
+    shown = shell.well("history", memory_id).out
+    assert "Ann drinks [-black-]{+green+} tea" in shown
+    assert "the words are the same" in shown
+    assert "[-Ann drinks green tea-]" in shown
+    events = shell.well("history", memory_id, "--json").json
+    assert [event["event"] for event in events] == ["ADD", "UPDATE", "UPDATE", "DELETE"]
+    assert [event["version"] for event in events] == [1, 2, 3, 4]
+
+
+def test_a_history_says_who_wrote_around_the_api(shell: Shell) -> None:
+    memory_id = shell.add("tea")
+    with psycopg.connect(shell.dsn, application_name="by hand") as conn:
+        conn.execute(
+            "update memlayer.memory set metadata = '{\"x\": 1}' where id = %s", [memory_id]
+        )
+    assert "by hand" in shell.well("history", memory_id).out
+
+
+@pytest.mark.parametrize(
+    "args", [["get"], ["history"], ["delete"], ["update", "--metadata", "{}"], ["update", "tea"]]
+)
+@pytest.mark.parametrize("memory_id", [UNKNOWN, "no-id"])
+def test_an_id_nobody_has_ends_with_1(shell: Shell, args: list[str], memory_id: str) -> None:
+    command, *rest = args
+    ran = shell(command, memory_id, *rest)
+    assert (ran.code, ran.out) == (1, "")
+    assert ran.err.startswith("error: ")
+    assert memory_id in ran.err
+
+
+def test_a_deleted_memory_is_gone(shell: Shell) -> None:
+    memory_id = shell.add("tea")
+    shell.well("delete", memory_id)
+    ran = shell("get", memory_id)
+    assert ran.code == 1
+    assert f"hint: memlayer history {memory_id}" in ran.err
+
+
+def test_delete_all_forgets_a_scope(shell: Shell) -> None:
+    shell.add("tea", "--metadata", '{"topic": "drink"}')
+    kept = shell.add("Kyoto")
+    shell.well("delete-all", "--user", "ann", "--filter", '{"topic": "drink"}', "--yes")
+    left = shell.well("list", "--user", "ann", "--json").json["results"]
+    assert [memory["id"] for memory in left] == [kept]
+    assert "message" in shell.well("delete-all", "--user", "ann", "-y", "--json").json
+    assert shell.well("list", "--user", "ann", "--json").json["results"] == []
+
+
+@pytest.mark.parametrize("args", [["delete-all", "--user", "ann"], ["reset"]], ids=lambda a: a[0])
+def test_forgetting_many_has_to_be_confirmed(shell: Shell, args: list[str]) -> None:
+    shell.add("tea")
+    unasked = shell(*args, stdin="y\n")
+    assert unasked.code == 2
+    assert "hint: add --yes" in unasked.err
+
+    code, shown = on_a_terminal(*args, typed="n\n", **shell.env)
+    assert code == 1
+    assert "Forget" in shown
+    assert len(shell.well("list", "--user", "ann", "--json").json["results"]) == 1
+
+    code, shown = on_a_terminal(*args, typed="y\n", **shell.env)
+    assert code == 0
+    assert shell.well("list", "--user", "ann", "--json").json["results"] == []
+
+
+def test_reset_forgets_one_tenant_and_its_history(shell: Shell) -> None:
+    gone = shell.add("tea")
+    other = f"{shell.tenant}-other"
+    kept = shell.add("tea", "--tenant", other)
+    shell.well("reset", "--yes")
+    assert shell("history", gone).code == 1
+    assert shell.well("get", kept, "--tenant", other, "--json").json["memory"] == "tea"
+
+
+def test_messages_are_those_of_exactly_these_ids(shell: Shell) -> None:
+    shell.add("for ann")
+    shell.add("for ann in r1", "--run", "r1")
+    said = shell.well("messages", "--user", "ann", "--json").json
+    assert [message["content"] for message in said] == ["for ann"]
+    assert "for ann" in shell.well("messages", "--user", "ann").out
+    assert "no messages" in shell.well("messages", "--user", "bob").out
+
+
+def test_what_people_said_cannot_draw_on_the_terminal(shell: Shell) -> None:
+    memory_id = shell.add("[red]tea[/red] \x1b[2Jcleared :smile:")
+    for args in (
+        ["search", "tea", "--user", "ann"],
+        ["list", "--user", "ann"],
+        ["get", memory_id],
+        ["history", memory_id],
+        ["messages", "--user", "ann"],
+    ):
+        shown = shell.well(*args).out
+        assert "[red]tea[/red] ␛[2Jcleared :smile:" in shown
+        assert "\x1b" not in shown
+
+
+def test_json_keeps_chinese_as_it_is(shell: Shell) -> None:
+    memory_id = shell.add("雅婷喝乌龙茶")
+    ran = shell.well("get", memory_id, "--json")
+    assert "雅婷喝乌龙茶" in ran.out
+    assert ran.out == json.dumps(ran.json, ensure_ascii=False, indent=2) + "\n"
+
+
+def test_tables_are_as_wide_as_asked(shell: Shell) -> None:
+    shell.add("雅婷每天早上在里斯本的窗边喝两杯台湾乌龙茶。" * 6)
+    for columns in (40, 80, 100):
+        shown = shell.well("list", "--user", "ann", COLUMNS=str(columns)).out
+        # a Chinese letter takes two columns
+        widths = [sum(1 + (ord(letter) > 0x2E80) for letter in line) for line in shown.splitlines()]
+        assert max(widths) <= columns
+        assert "".join(shown.split()).count("乌龙茶") == 6
+
+
+@pytest.mark.parametrize("command", ["update", "delete", "delete-all", "reset"])
+def test_every_change_answers_in_json(shell: Shell, command: str) -> None:
+    for before in (True, False):
+        rest = {
+            "update": lambda: [shell.add("tea"), "green tea"],
+            "delete": lambda: [shell.add("tea")],
+            "delete-all": lambda: ["--user", "ann", "--yes"],
+            "reset": lambda: ["--yes"],
+        }[command]()
+        args = ["--json", command, *rest] if before else [command, *rest, "--json"]
+        assert list(shell.well(*args).json) == ["message"]

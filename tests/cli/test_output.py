@@ -1,0 +1,126 @@
+"""What tables, bars and diffs are made of; no database is asked."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import pytest
+from rich.console import Console
+
+from memlayer_pg.cli import diffing, failures, output, scoring
+from memlayer_pg.errors import ConfigError, DatabaseError, FilterError, SchemaMissing
+
+DETAILS = {
+    "semantic_score": 0.8,
+    "bm25_score": 0.4,
+    "entity_boost": 0.3,
+    "raw_score": 1.5,
+    "max_possible_score": 2.5,
+    "final_score": 0.6,
+    "threshold": 0.1,
+}
+
+
+def terminal(width: int = 100) -> Console:
+    return Console(file=io.StringIO(), force_terminal=True, width=width)
+
+
+def test_a_bar_is_as_long_as_the_score_and_has_its_parts() -> None:
+    text = scoring.explained(DETAILS, terminal()).plain
+    bar = text.partition("  ")[0]
+    assert len(bar) == 28
+    assert bar.count("·") == 28 - round(28 * 0.6)
+    shares = [bar.count(glyph) for glyph in "█▓▒"]
+    assert shares == [9, 4, 4]
+    assert text.endswith("(0.800 meaning + 0.400 words + 0.300 names) / 2.5")
+
+
+@pytest.mark.parametrize("change", [{"semantic_score": 3.0}, {"semantic_score": -0.5}])
+def test_a_bar_never_outgrows_its_room(change: dict[str, float]) -> None:
+    bar = scoring.explained({**DETAILS, **change}, terminal()).plain.partition("  ")[0]
+    assert len(bar) == 28
+
+
+def test_a_part_that_was_not_looked_for_is_not_shown() -> None:
+    details = {**DETAILS, "semantic_score": None, "max_possible_score": 1.5}
+    assert "meaning" not in scoring.explained(details, terminal()).plain
+
+
+def test_there_are_no_bars_where_there_is_no_terminal() -> None:
+    text = scoring.explained(DETAILS, Console(file=io.StringIO())).plain
+    assert text == "(0.800 meaning + 0.400 words + 0.300 names) / 2.5"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "shown"),
+    [
+        ("I drink tea", "I drink coffee", "I drink [-tea-]{+coffee+}"),
+        ("I drink tea", "I drink green tea", "I drink {+green +}tea"),
+        ("tea", "tea", "tea"),
+        ("two cups of it daily", "oolong tea daily", "[-two cups of it-]{+oolong tea+} daily"),
+        ("雅婷喝咖啡", "雅婷喝乌龙茶", "雅婷喝[-咖啡-]{+乌龙茶+}"),
+        ("", "new", "{+new+}"),
+    ],
+)  # fmt: skip
+def test_a_diff_marks_the_words_that_changed(old: str, new: str, shown: str) -> None:
+    assert diffing.words(old, new, marked=False).plain == shown
+
+
+def test_a_diff_loses_nothing_of_either_text() -> None:
+    old, new = "a b c\nd  e f g", "a x c d e\n\nf y"
+    text = diffing.words(old, new, marked=False).plain
+    went = text.replace("{+", "\0").replace("+}", "\1")
+    while "\0" in went:
+        before, _, rest = went.partition("\0")
+        went = before + rest.partition("\1")[2]
+    assert went.replace("[-", "").replace("-]", "") == old
+
+
+def test_long_texts_are_compared_whole() -> None:
+    old, new = "a " * 5000, "b " * 5000
+    assert diffing.words(old, new, marked=False).plain == f"[-{old}-]{{+{new}+}}"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("a\tb\r\nc", "a b\nc"),
+        ("\x1b[31m", "␛[31m"),
+        ("\x00\x7f", "␀␡"),
+        ("\x9b31m", "\ufffd31m"),
+        ("雅婷 é", "雅婷 é"),
+    ],
+)
+def test_control_characters_become_pictures(text: str, shown: str) -> None:
+    assert output.shown(text) == shown
+
+
+def test_long_texts_are_cut() -> None:
+    assert output.shown("abcdef", 4) == "abc…"
+    assert output.one_line("a\n\n b", 10) == "a b"
+
+
+@pytest.mark.parametrize(
+    ("error", "message", "hint", "code"),
+    [
+        (ConfigError("dsn: no", suggestion="Do this."), "dsn: no", "Do this.", 2),
+        (FilterError("what?", hint="Say it."), "what?", "Say it.", 2),
+        (SchemaMissing("none; run: x", suggestion="x"), "none; run: x", None, 1),
+        (DatabaseError("no\n\tanswer"), "no\n\tanswer", "look at --dsn", 1),
+        (DatabaseError("deadlock", sqlstate="40P01"), "deadlock", None, 1),
+        (FileNotFoundError(2, "No such file", "x"), "x: No such file", None, 1),
+    ],
+)
+def test_an_error_is_a_line_a_hint_and_a_code(
+    error: Exception, message: str, hint: str | None, code: int
+) -> None:
+    found: Any = failures.told(error)
+    assert (found[0], found[2]) == (message, code)
+    assert (found[1] or "").startswith(hint or "")
+    assert (found[1] is None) == (hint is None)
+
+
+def test_an_error_stands_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
+    failures.say("error", "error: no\n\tanswer")
+    assert capsys.readouterr().err == "error: no answer\n"
