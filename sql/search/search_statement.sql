@@ -103,7 +103,7 @@ $sql$,
     memlayer.visible_predicate(p_show_expired, p_reference_date),
     '(' || memlayer.filter_predicate(p_filters) || ')',
     case when p_by_entity then format($sql$
-likeness as (
+likeness as materialized (
   -- Names of the scope that stand in the query ($14, folded) are known by sight; the others by their vectors ($15).
   select e.id, e.folded_name, 1.0 as similarity
     from memlayer.entity e
@@ -119,20 +119,22 @@ likeness as (
       limit 500) n
    where n.similarity >= 0.5
 ),
+mentioned as materialized (
+  -- "offset 0": entity by entity through the index, however many of them the planner expects.
+  select l.folded_name, l.similarity, n.memory_id
+    from likeness l
+   cross join lateral (
+     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n
+),
 spread as (
   -- One name may stand in several exact scopes below the searched one.
-  select l.folded_name, count(distinct n.memory_id) as memories
-    from (select distinct folded_name from likeness) l
-    join memlayer.entity e on e.folded_name = l.folded_name and %1$s
-    join memlayer.mention n on n.tenant = e.tenant and n.entity_id = e.id
-   group by l.folded_name
+  select m.folded_name, count(distinct m.memory_id) as memories from mentioned m group by m.folded_name
 ),
 entity as (
-  select n.memory_id as id, max(memlayer.entity_boost(l.similarity, p.memories)) as boost
-    from likeness l
+  select m.memory_id as id, max(memlayer.entity_boost(m.similarity, p.memories)) as boost
+    from mentioned m
     join spread p using (folded_name)
-    join memlayer.mention n on n.tenant = $1 and n.entity_id = l.id
-   group by n.memory_id
+   group by m.memory_id
 )$sql$, memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id),
       case p_fusion when 'additive' then '1 - (e.embedding <=> q)' else '(1 - (e.embedding <=> q) - $16) / (1 - $16)' end)
     else 'entity as (select null::uuid as id, null::float8 as boost where false)' end,
