@@ -151,7 +151,7 @@ begin
 
   perform memlayer.buffer_messages(p_tenant, v_session.id, v_session.last_seq, p_messages, p_observed_at);
 
-  if exists (select from memlayer.model d where d.tenant = p_tenant and d.id = v_model and d.calibration is null) then
+  if exists (select from memlayer.model d where d.tenant = p_tenant and d.id = v_model and d.sample < 64) then
     perform memlayer.calibrate(p_tenant, v_model);
   end if;
 

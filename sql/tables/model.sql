@@ -4,6 +4,7 @@ create table memlayer.model (
   name        text        collate "C" not null,
   dimensions  int         not null,
   calibration real,
+  sample      int         not null default 0,
   state       text        not null default 'active',
   created_at  timestamptz not null default memlayer.now(),
 
@@ -20,7 +21,8 @@ comment on column memlayer.model.tenant is 'The customer or application the row 
 comment on column memlayer.model.id is 'Number of the model, unique in the database: partial vector indexes name it.';
 comment on column memlayer.model.name is 'What the embedder calls itself.';
 comment on column memlayer.model.dimensions is 'Length of its vectors, 1 to 4,000.';
-comment on column memlayer.model.calibration is 'Usual cosine similarity of two unrelated texts under this model; null until it has been estimated.';
+comment on column memlayer.model.calibration is 'Usual cosine similarity of two unrelated texts under this model; null before there are eight memories.';
+comment on column memlayer.model.sample is 'How many memories calibration was estimated from; with 64 it is final.';
 comment on column memlayer.model.state is 'active: new vectors must be of it; next: being filled by a re-embedding; retired: kept for history.';
 comment on column memlayer.model.created_at is 'When the tenant first used it.';
 comment on index memlayer.model_active_key is 'At most one active and one next model a tenant.';

@@ -227,12 +227,24 @@ def test_the_usual_similarity_of_the_model_is_estimated_once_and_taken_off(
     add(conn, "another", embeddings=[[0.0, 1.0, 0.0, 0.0]])
     assert conn.execute("select calibration from memlayer.model").fetchall() == [set_once]
     assert before == (None,)
+    assert conn.execute("select sample from memlayer.model").fetchall() == [(64,)]
     assert 0.6 < set_once[0] < 0.9
     query = {"query": "?", "embedding": [3.0, 0.0, 0.0, 0.0], "model": "m", "user_id": "ann"}
     for row in call(conn, "search", **query):
         parts = row["score_details"]
         expected = (parts["cosine_similarity"] - set_once[0]) / (1 - set_once[0])
         assert parts["semantic_score"] == pytest.approx(max(expected, 0), abs=1e-6)
+
+
+def test_the_estimate_is_renewed_until_it_rests_on_64_memories(conn: Connection) -> None:
+    seen = []
+    for n in range(80):
+        add(conn, f"fact {n}", embeddings=[[2.0, math.sin(n), math.cos(n)]], model="m")
+        [(calibration, sample)] = conn.execute("select calibration, sample from memlayer.model")
+        assert sample == (n + 1 if 8 <= n + 1 <= 64 else 64 if n + 1 > 64 else 0)
+        seen.append(calibration)
+    assert seen[:7] == [None] * 7
+    assert len(set(seen[63:])) == 1
 
 
 def test_the_additive_fusion_is_the_formula_of_mem0(three: Connection) -> None:
