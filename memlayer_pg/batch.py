@@ -27,12 +27,16 @@ def add_many(
             return {"error": error}
 
     done: list[Result] = [{} for _ in jobs]
-    with ThreadPoolExecutor(concurrency, thread_name_prefix="memlayer-add") as threads:
+    threads = ThreadPoolExecutor(concurrency, thread_name_prefix="memlayer-add")
+    try:
         running = {threads.submit(one, job): place for place, job in enumerate(jobs)}
         for count, future in enumerate(as_completed(running), 1):
             done[running[future]] = future.result()
             if told is not None:
                 told(count, len(jobs))
+    finally:
+        # Interrupted: what has begun is finished, the rest is not begun.
+        threads.shutdown(cancel_futures=True)
     return done
 
 

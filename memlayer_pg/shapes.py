@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memlayer_pg.effects import Row
 
 PROMOTED = ("user_id", "agent_id", "run_id", "actor_id", "role", "attributed_to")
 """Columns that are keys of a result only where they hold something."""
+AT_ONCE = timedelta(seconds=1)
+"""What was stored within this of being observed was given no time of its own."""
 PARTS = (
     "semantic_score",
     "bm25_score",
@@ -27,7 +29,7 @@ def moment(value: datetime | None) -> str | None:
 
 
 def memory(row: Row) -> dict[str, Any]:
-    """What get_all gives of a memory."""
+    """What get_all gives of a memory; observed_at, which mem0 has not, where a time was told."""
     metadata = dict(row["metadata"])
     if row["memory_type"] is not None:
         metadata["memory_type"] = row["memory_type"]
@@ -42,6 +44,8 @@ def memory(row: Row) -> dict[str, Any]:
     found |= {key: row[key] for key in PROMOTED if row[key] is not None}
     if row["expires_on"] is not None:
         found["expiration_date"] = row["expires_on"].isoformat()
+    if abs(row["created_at"] - row["observed_at"]) > AT_ONCE:
+        found["observed_at"] = moment(row["observed_at"])
     return found
 
 

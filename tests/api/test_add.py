@@ -54,6 +54,15 @@ def test_everything_of_an_add_is_there(memory: Any, endpoint: Any, sql: Any, cou
     )
 
 
+def test_when_it_was_said_is_shown_where_that_was_told(memory: Any, endpoint: Any) -> None:
+    endpoint.facts("the roof was mended")
+    [told] = memory.add("x", user_id="ann", timestamp="2021-11-16")["results"]
+    endpoint.facts("the roof is red")
+    [untold] = memory.add("y", user_id="ann")["results"]
+    assert memory.get(told["id"])["observed_at"] == "2021-11-16T00:00:00+00:00"
+    assert "observed_at" not in memory.get(untold["id"])
+
+
 def test_the_same_fact_is_stored_once_and_said_to_be_known(memory: Any, endpoint: Any) -> None:
     endpoint.facts("Ann cycles to work")
     [first] = memory.add("I cycle to work", user_id="ann")["results"]

@@ -40,7 +40,7 @@ ROW = {
     "attributed_to": None,
     "memory_type": None,
     "expires_on": None,
-    "observed_at": None,
+    "observed_at": datetime(2026, 1, 2, tzinfo=UTC),
     "version": 3,
     "score": 0.5,
     "score_details": {},
