@@ -67,7 +67,7 @@ named as (
   select e.id from entity e join scoped s using (id) where s.kept order by e.boost desc, e.id limit $11
 ),
 candidate as (
-  select s.id, s.created_at, s.semantic as cosine, %6$s as semantic, %7$s as keyword, e.boost
+  select s.id, s.created_at, s.semantic as cosine, %6$s as semantic, %7$s as keyword, %8$s * e.boost as boost
     from (select n.id from nearest n union select w.id from wordiest w union select d.id from named d) c
     join scoped s using (id)
     left join keyword k using (id)
@@ -77,7 +77,7 @@ candidate as (
 scale as (
   select case when $6 is null then 0 else 1.0 end
        + case when exists (select from keyword k where k.bm25 > 0) then 1.0 else 0 end
-       + case when exists (select from entity e where e.boost > 0) then 0.5 else 0 end as max_possible
+       + case when exists (select from entity e where e.boost > 0) then %8$s * 0.5 else 0 end as max_possible
 ),
 ranked as (
   -- The gate is on the raw cosine: words and names rank, they do not rescue. A pending memory has no cosine and passes by words.
@@ -140,7 +140,8 @@ entity as (
     else 'entity as (select null::uuid as id, null::float8 as boost where false)' end,
     case p_fusion when 'additive' then 1.2 else 0.3 end,
     case p_fusion when 'additive' then 's.semantic' else 'case when s.semantic is not null then greatest((s.semantic - $16) / (1 - $16), 0) end' end,
-    case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(k.bm25, cardinality($8))' else 'case when k.bm25 > 0 then sqrt(least(k.bm25 / b.bm25, 1)) end' end)
+    case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(k.bm25, cardinality($8))' else 'case when k.bm25 > 0 then sqrt(least(k.bm25 / b.bm25, 1)) end' end,
+    case p_fusion when 'additive' then 1.0 else 0.25 end)
 $outer$;
 
 comment on function memlayer.search_statement is

@@ -84,7 +84,7 @@ def test_a_name_in_the_query_lifts_the_memories_that_mention_it(conn: Connection
     store(conn, "bought shoes", "Shoes")
     store(conn, "去过那里", "长城")
     [hit] = call(conn, "keyword_search", query="what about grimshaw?", user_id="ann")
-    assert (hit["text"], hit["score_details"]["entity_boost"]) == ("met him at the fair", 0.5)
+    assert (hit["text"], hit["score_details"]["entity_boost"]) == ("met him at the fair", 0.125)
     [hit] = call(conn, "keyword_search", query="我什么时候去长城的", user_id="ann")
     assert hit["text"] == "去过那里"
     assert call(conn, "keyword_search", query="grimshawx", user_id="ann") == []
@@ -97,7 +97,7 @@ def test_the_boost_fades_with_the_number_of_memories_over_all_exact_scopes(
     for n in range(4):
         store(conn, f"fact {n}", "Ann", run_id="r1" if n % 2 else "r2")
     rows = call(conn, "keyword_search", query="ann", user_id="ann")
-    assert {row["score_details"]["entity_boost"] for row in rows} == {0.5 / (1 + 0.001 * 9)}
+    assert {row["score_details"]["entity_boost"] for row in rows} == {0.125 / (1 + 0.001 * 9)}
 
 
 def test_names_are_also_known_by_their_vectors(conn: Connection) -> None:
@@ -113,7 +113,7 @@ def test_names_are_also_known_by_their_vectors(conn: Connection) -> None:
         user_id="ann",
     )
     assert first["text"] == "a"
-    assert 0.48 < first["score_details"]["entity_boost"] < 0.5
+    assert 0.12 < first["score_details"]["entity_boost"] < 0.125
     assert second["score_details"]["entity_boost"] == 0
 
 
