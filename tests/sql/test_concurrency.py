@@ -3,10 +3,12 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 
+from memlayer_pg.errors import MemoryNotFound
 from tests.sql.calls import Connection, add, call, count
 
 
@@ -78,7 +80,8 @@ def test_writers_of_every_kind_meet_without_deadlock_or_loss(database: str) -> N
                 "select id from memlayer.memory order by random() limit 1"
             ).fetchone()
             entities = [{"name": name} for name in rng.sample(names, 2)]
-            try:
+            # Another may have deleted the memory meanwhile; anything else is a failure.
+            with suppress(MemoryNotFound):
                 if some is None or rng.random() < 0.6:
                     rows = call(
                         conn,
@@ -102,9 +105,6 @@ def test_writers_of_every_kind_meet_without_deadlock_or_loss(database: str) -> N
                     call(conn, "delete", id=some[0])
                 else:
                     call(conn, "delete_all", user_id="ann", agent_id="a")
-            except Exception as error:
-                # A memory that another deleted meanwhile; anything else is a failure.
-                assert getattr(error, "sqlstate", None) == "ML002", error
         return added
 
     added = sum(at_once(database, 8, work))

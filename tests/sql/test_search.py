@@ -261,7 +261,7 @@ def test_the_additive_fusion_is_the_formula_of_mem0(three: Connection) -> None:
         threshold=0,
     )
     [hit] = [row for row in rows if row["text"] == "zeppelin flight"]
-    # One term that one of four texts has; it is 2 words long, on average they are 1: "same" is none.
+    # One term, which one of four texts has: of 2 words where 1 is average ("same" is none).
     idf = math.log(1 + (4 - 1 + 0.5) / 1.5)
     bm25 = idf * 2.2 / (1 + 1.2 * (0.25 + 0.75 * 2))
     parts = hit["score_details"]
