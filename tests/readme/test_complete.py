@@ -6,13 +6,14 @@ import ast
 import inspect
 import re
 from dataclasses import MISSING, Field, fields
+from pathlib import Path
 from typing import Any
 
 import psycopg
 import pytest
 
 import memlayer_pg
-from memlayer_pg import Config, Endpoint, Memory, errors
+from memlayer_pg import Config, Endpoint, Memory, errors, schema
 from memlayer_pg.checks import UNSET
 from tests.readme.pages import ROOT, blocks, section
 
@@ -25,8 +26,15 @@ METHODS = [
     for name, _ in inspect.getmembers(Memory, inspect.isfunction)
     if not name.startswith("_") and name != "close"
 ]
-API = sorted(path.stem for path in (ROOT / "sql" / "api").glob("*.sql"))
-TABLES = sorted([*(path.stem for path in (ROOT / "sql" / "tables").glob("*.sql")), "deployment"])
+
+
+def loaded(folder: str) -> list[str]:
+    """The objects of a folder of sql/ that all.sql loads."""
+    return [Path(path).stem for path in schema.load_order() if path.startswith(f"{folder}/")]
+
+
+API = loaded("api")
+TABLES = [*loaded("tables"), "deployment"]
 
 
 def documented(name: str) -> inspect.Signature:

@@ -20,6 +20,7 @@ from memlayer_pg import (
     Config,
     ConfigError,
     DatabaseError,
+    EmbeddingError,
     FilterError,
     InputError,
     LLMError,
@@ -392,6 +393,16 @@ def _(shop: Shop) -> None:
     shop.endpoint.reply("I cannot do that.")
     with pytest.raises(LLMError):
         shop.memory.add("…", **ANN)
+
+
+@row("an embedder that fails")
+def _(shop: Shop) -> None:
+    shop.endpoint.embeddings = lambda request: (
+        (400, {"error": {"message": "no"}}) if "Two" in request["input"] else None
+    )
+    with pytest.raises(EmbeddingError):
+        shop.learn("One", "Two")
+    assert (shop.all(), shop.memory.messages("ann")) == ([], [])
 
 
 @row("errors")
