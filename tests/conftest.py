@@ -15,7 +15,7 @@ import sys
 import tempfile
 import zipfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,19 +63,53 @@ def temporary_folder() -> Iterator[Path]:
         shutil.rmtree(folder)
 
 
+class Servers:
+    """The servers of this run, each started when it is first asked for and kept to the end.
+
+    Kept here and not by the fixtures, which are taken down whenever tests turn to another version.
+    """
+
+    def __init__(self, until_the_end: ExitStack) -> None:
+        self._stack = until_the_end
+        self._dsns: dict[int, str] = {}
+        self._templates: dict[str, str] = {}
+        self._connections: dict[str, psycopg.Connection[Any]] = {}
+
+    def dsn(self, version: int) -> str:
+        if version not in self._dsns:
+            folder = self._stack.enter_context(temporary_folder())
+            running = self._stack.enter_context(embedded.start(folder, version=version))
+            self._dsns[version] = dsn = make_conninfo(running.dsn, dbname="postgres")
+            with psycopg.connect(dsn, autocommit=True) as admin:
+                for setting, value in UNSAFE.items():
+                    admin.execute(f"alter system set {setting} = {value}")
+                admin.execute("select pg_reload_conf()")
+        return self._dsns[version]
+
+    def template(self, server: str) -> str:
+        if server not in self._templates:
+            dsn = create(server)
+            lay(dsn)
+            self._templates[server] = dsn
+        return self._templates[server]
+
+    def connection(self, server: str) -> psycopg.Connection[Any]:
+        if server not in self._connections:
+            conn = psycopg.connect(create(server, named(self.template(server))))
+            self._connections[server] = self._stack.enter_context(conn)
+        return self._connections[server]
+
+
 @pytest.fixture(scope="session")
-def server(request: pytest.FixtureRequest) -> Iterator[str]:
+def servers() -> Iterator[Servers]:
+    with ExitStack() as until_the_end:
+        yield Servers(until_the_end)
+
+
+@pytest.fixture(scope="session")
+def server(request: pytest.FixtureRequest, servers: Servers) -> str:
     """The dsn of a running server's own database; the user is a superuser."""
-    with (
-        temporary_folder() as folder,
-        embedded.start(folder, version=request.param) as running,
-    ):
-        dsn = make_conninfo(running.dsn, dbname="postgres")
-        with psycopg.connect(dsn, autocommit=True) as admin:
-            for setting, value in UNSAFE.items():
-                admin.execute(f"alter system set {setting} = {value}")
-            admin.execute("select pg_reload_conf()")
-        yield dsn
+    return servers.dsn(request.param)
 
 
 def create(server: str, template: str = "template1") -> str:
@@ -113,25 +147,17 @@ def lay(dsn: str) -> None:
 
 
 @pytest.fixture(scope="session")
-def template(server: str) -> str:
+def template(server: str, servers: Servers) -> str:
     """A database laid from sql/ in load order; leave no connection to it open: it is copied."""
-    dsn = create(server)
-    lay(dsn)
-    return dsn
-
-
-@pytest.fixture(scope="session")
-def shared(server: str, template: str) -> Iterator[psycopg.Connection[Any]]:
-    """The connection behind `conn`; no test asks for it itself."""
-    with psycopg.connect(create(server, named(template))) as conn:
-        yield conn
+    return servers.template(server)
 
 
 @pytest.fixture
-def conn(shared: psycopg.Connection[Any]) -> Iterator[psycopg.Connection[Any]]:
+def conn(server: str, servers: Servers) -> Iterator[psycopg.Connection[Any]]:
     """A connection whose work is rolled back: the default, about a millisecond a test."""
-    yield shared
-    shared.rollback()
+    conn = servers.connection(server)
+    yield conn
+    conn.rollback()
 
 
 @pytest.fixture
