@@ -14,11 +14,12 @@ import psycopg
 
 from memlayer_pg import batch, connections, db, flows, updating, writing
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
-from memlayer_pg.core import Core, copies, described_by, rerank_failed, reranked
-from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Row, run_async
+from memlayer_pg.core import Core, described_by
+from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run_async
 from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
 from memlayer_pg.memory import Memory, Messages
+from memlayer_pg.models import rerank as rerankers
 from memlayer_pg.pool import AsyncPool
 from memlayer_pg.writing import Prepared
 
@@ -287,6 +288,8 @@ class AsyncMemory(Core):
         self.embedding_model.close()
         if self.llm is not None:
             self.llm.close()
+        if isinstance(self.reranker, rerankers.LLMReranker):
+            self.reranker.close()
         self._stop_server()
 
     async def aclose(self) -> None:
@@ -295,6 +298,8 @@ class AsyncMemory(Core):
         await self.embedding_model.aclose()
         if self.llm is not None:
             await self.llm.aclose()
+        if isinstance(self.reranker, rerankers.LLMReranker):
+            await self.reranker.aclose()
         await asyncio.to_thread(self._stop_server)
 
     async def __aenter__(self) -> Self:
@@ -331,16 +336,8 @@ class AsyncMemory(Core):
             case Generate():
                 assert self.llm is not None  # a flow asks only where the store says it extracts
                 return await self.llm.agenerate(effect.messages, effect.schema)
-        try:
-            if hasattr(self.reranker, "arerank"):
-                found = await self.reranker.arerank(effect.query, copies(effect), effect.top_k)
-            else:
-                found = await asyncio.to_thread(
-                    self.reranker.rerank, effect.query, copies(effect), effect.top_k
-                )
-        except Exception as error:
-            raise rerank_failed(error) from error
-        return reranked(found, effect.top_k)
+            case Rerank():
+                return await rerankers.aask(self.reranker, effect)
 
     async def _call(self, conn: psycopg.AsyncConnection[Any], call: Call) -> list[Row]:
         known = self._known.get(self._database(conn.info))

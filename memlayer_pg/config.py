@@ -71,7 +71,8 @@ class Config:
     `tenant`: whose memories these are, kept apart from those of every other tenant.
     `llm`: extracts facts; None stores what was said word for word.
     `embedder`: None takes the local one.
-    `reranker`: any object with `rerank(query, documents, top_k)`; None leaves the order as it is.
+    `reranker`: an endpoint whose language model scores results, or any object with
+    `rerank(query, documents, top_k)`; None leaves the order as it is.
     `custom_instructions`: added to the extraction prompt of every add.
     `data_dir`: where the server of our own keeps its files; None: the user's data directory.
     `min_size`, `max_size`: connections kept open, and at most open at once.
@@ -114,8 +115,9 @@ class Config:
 
         MEMLAYER_DSN, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS, _MIN_SIZE, _MAX_SIZE,
         _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT; MEMLAYER_LLM_MODEL, _LLM_BASE_URL,
-        _LLM_API_KEY, _LLM_TIMEOUT and the same with EMBEDDER, which has _EMBEDDER_DIMENSIONS too.
-        OPENAI_API_KEY and OPENAI_BASE_URL stand in for both. Without any of them there is no llm.
+        _LLM_API_KEY, _LLM_TIMEOUT and the same with RERANKER, and with EMBEDDER, which has
+        _EMBEDDER_DIMENSIONS too. OPENAI_API_KEY and OPENAI_BASE_URL stand in for llm and embedder;
+        without any of them there is no llm. A reranker there is only by its own model or address.
         """
         env = dict(os.environ if environ is None else environ)
         return cls(
@@ -123,6 +125,7 @@ class Config:
             tenant=_text(env, "MEMLAYER_TENANT") or TENANT,
             llm=_endpoint(env, "LLM", LLM_MODEL),
             embedder=_endpoint(env, "EMBEDDER", EMBEDDING_MODEL),
+            reranker=_reranker(env),
             custom_instructions=_text(env, "MEMLAYER_CUSTOM_INSTRUCTIONS"),
             data_dir=Path(folder) if (folder := _text(env, "MEMLAYER_DATA_DIR")) else None,
             min_size=_number(env, "MEMLAYER_MIN_SIZE", int, 0),
@@ -207,3 +210,10 @@ def _endpoint(env: Mapping[str, str], which: str, model: str) -> Endpoint | None
         dimensions=_number(env, prefix + "DIMENSIONS", int, 0) or None,
         timeout=_number(env, prefix + "TIMEOUT", float, 60.0),
     )
+
+
+def _reranker(env: Mapping[str, str]) -> Endpoint | None:
+    """The reranker's endpoint: a key for other models does not make one."""
+    if not (_text(env, "MEMLAYER_RERANKER_MODEL") or _text(env, "MEMLAYER_RERANKER_BASE_URL")):
+        return None
+    return _endpoint(env, "RERANKER", LLM_MODEL)

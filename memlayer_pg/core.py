@@ -12,11 +12,11 @@ import psycopg
 
 from memlayer_pg import handshake
 from memlayer_pg.config import Config, Endpoint
-from memlayer_pg.effects import Rerank, Row
-from memlayer_pg.errors import ConfigError, DatabaseError, ModelError
+from memlayer_pg.effects import Row
+from memlayer_pg.errors import ConfigError, DatabaseError
 from memlayer_pg.flows import Store
 from memlayer_pg.handshake import Known
-from memlayer_pg.models import Chat, Embedder, chat_for, embedder_for
+from memlayer_pg.models import Chat, Embedder, chat_for, embedder_for, reranker_for
 from memlayer_pg.pool import public
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -28,7 +28,8 @@ class Core:
     """The parts a memory is wired from.
 
     `config`: the settings. `embedding_model` and `llm` (None: messages are stored word for word):
-    the models. `reranker`: an object with `rerank(query, documents, top_k)`, or None.
+    the models. `reranker`: an object with `rerank(query, documents, top_k)` (`models.rerank`), or
+    None.
     """
 
     def __init__(
@@ -46,8 +47,9 @@ class Core:
         """Wire the parts; nothing is connected to, started or asked before it is needed.
 
         `config`: a Config, or mem0's dictionary; None reads the environment (`Config.from_env`).
-        The others go before what it says. `embedder` and `llm`: an Endpoint, or an object of your
-        own (`memlayer_pg.models.adapters` says what it needs). ConfigError for what cannot be used.
+        The others go before what it says. `embedder`, `llm` and `reranker`: an Endpoint, or an
+        object of your own (`memlayer_pg.models.adapters` and `.rerank` say what it needs).
+        ConfigError for what cannot be used.
         """
         if config is None:
             config = Config.from_env()
@@ -70,9 +72,7 @@ class Core:
             self.config, None if isinstance(embedder, Endpoint) else embedder
         )
         self.llm: Chat | None = chat_for(self.config, None if isinstance(llm, Endpoint) else llm)
-        self.reranker = self.config.reranker
-        if self.reranker is not None and not callable(getattr(self.reranker, "rerank", None)):
-            raise ConfigError("reranker: needs a method rerank(query, documents, top_k)")
+        self.reranker: Any = reranker_for(self.config)
         self._known: dict[tuple[Any, ...], Known] = {}
         self._server: Any = None
         self._starting = threading.Lock()
@@ -159,23 +159,6 @@ class Core:
 
     def _unknown(self, info: psycopg.ConnectionInfo, error: DatabaseError) -> Exception:
         return handshake.missing(error, info.dsn)
-
-
-def reranked(documents: Any, top_k: int) -> list[Row]:
-    """What a reranker gave back, no more than asked for; ModelError when it is not results."""
-    if not isinstance(documents, list) or not all(isinstance(item, dict) for item in documents):
-        raise ModelError("the reranker gave no list of results")
-    return documents[:top_k]
-
-
-def rerank_failed(error: Exception) -> ModelError:
-    """Our error for whatever a reranker, which is not our code, raised."""
-    return ModelError(f"the reranker raised {type(error).__name__}: {error}")
-
-
-def copies(effect: Rerank) -> list[Row]:
-    """The results as a reranker may change them."""
-    return [dict(item) for item in effect.documents]
 
 
 def described_by(method: Callable[..., Any]) -> Callable[[F], F]:

@@ -83,12 +83,30 @@ def search(
         p_fusion=formula,
     )
     results = [shapes.scored(row, row["score"], explain=explain) for row in rows]
-    if rerank_ and store.reranks and results:
-        try:
-            results = yield from rerank(text, results, limit)
-        except ModelError as error:
-            log.warning("the reranker failed, the order is the one without it: %s", error)
+    if rerank_ and results:
+        return (yield from _reranked(store, text, results, limit))
     return {"results": results}
+
+
+def _reranked(
+    store: Store, query: str, results: list[dict[str, Any]], limit: int
+) -> Flow[dict[str, Any]]:
+    """The results in the reranker's order; as they were, and why, when it fails."""
+    if not store.reranks:
+        log.warning("rerank=True changes nothing: no reranker is configured")
+        return {"results": results}
+    try:
+        return {"results": (yield from rerank(query, results, limit))}
+    except ModelError as error:
+        # What it says may hold texts: that is for the caller, who has them, and for no log.
+        log.warning("the reranker failed (%s), the order is the one without it", _kind(error))
+        return {"results": results, "rerank_error": error.message}
+
+
+def _kind(error: ModelError) -> str:
+    """What kind of failure it was, in words that hold nothing of what anybody said."""
+    told = [f"{key} {error.details[key]}" for key in ("status", "reason") if key in error.details]
+    return ", ".join([type(error.__cause__ or error).__name__, *told])
 
 
 def keyword_search(

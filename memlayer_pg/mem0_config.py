@@ -26,6 +26,7 @@ log = logging.getLogger("memlayer_pg")
 
 OLD_INSTRUCTIONS = "custom_fact_extraction_prompt"
 """What custom_instructions was called in mem0 before version 2."""
+MODELS = ("llm", "embedder", "reranker")
 TOP = ("vector_store", "llm", "embedder", "history_db_path", "reranker", "version", *SETTINGS)
 STORE = (
     "connection_string", "dbname", "user", "password", "host", "port", "sslmode", "collection_name",
@@ -45,27 +46,26 @@ BODY = ("top_p", "reasoning_effort", "store")
 IGNORED = ("top_k", "enable_vision", "vision_details", "is_reasoning_model", "response_callback")
 LLM = (*COMMON, *BODY, *IGNORED, "temperature", "max_tokens")
 EMBEDDER = (*COMMON, "embedding_dims")
+RERANKERS = ("llm_reranker", "openai")
+UNUSED = ("top_k", "max_tokens", "scoring_prompt")
+"""Of a reranker that asks about one document at a time, in free text."""
+RERANKER = (*COMMON, *BODY, *UNUSED, "provider", "temperature", "llm")
 
 
 def settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Config` that a mem0 configuration amounts to; our own settings may stand
     beside mem0's. ConfigError names what is not understood."""
     config = _section(config, "config", (*TOP, OLD_INSTRUCTIONS))
-    found = {
-        key: config[key] for key in SETTINGS if key not in ("llm", "embedder") and key in config
-    }
+    found = {key: config[key] for key in SETTINGS if key not in MODELS and key in config}
     if config.get(OLD_INSTRUCTIONS):
         found.setdefault("custom_instructions", config[OLD_INSTRUCTIONS])
-    if config.get("reranker") is not None and isinstance(config["reranker"], Mapping):
-        raise ConfigError(
-            "reranker: give an object with rerank(query, documents, top_k), not a provider"
-        )
     if "history_db_path" in config:
         log.info("history_db_path is not used: history is kept in Postgres")
     store = _provided(config, "vector_store", "pgvector", STORE)
     found |= _store(store)
     found["llm"] = _llm(config)
     found["embedder"] = _embedder(config, store.get("embedding_model_dims"))
+    found["reranker"] = _reranker(config)
     return found
 
 
@@ -120,6 +120,31 @@ def _embedder(config: Mapping[str, Any], store_dimensions: int | None) -> Endpoi
             f"vector_store.config.embedding_model_dims is {store_dimensions}"
         )
     return Endpoint(**_common(given, EMBEDDING_MODEL), dimensions=dimensions or store_dimensions)
+
+
+def _reranker(config: Mapping[str, Any]) -> Any:
+    """An endpoint for mem0's reranker by language model; an object as it is."""
+    given = config.get("reranker")
+    if not isinstance(given, Mapping):
+        return given
+    provider = _section(given, "reranker", ("provider", "config")).get("provider")
+    if provider not in RERANKERS:
+        raise ConfigError(
+            f"reranker.provider: {provider!r} is not supported, only {' and '.join(RERANKERS)}",
+            suggestion="Give an object with rerank(query, documents, top_k) as reranker.",
+        )
+    outer = _section(given.get("config") or {}, "reranker.config", RERANKER)
+    if outer.get("provider", "openai") != "openai":
+        raise ConfigError(f"reranker.config.provider: {outer['provider']!r} is not supported")
+    inner = {**outer, **_provided(outer, "llm", "openai", LLM)}
+    for key in UNUSED:
+        if inner.get(key):
+            log.warning("reranker.config.%s is not used: one request scores all results", key)
+    return Endpoint(
+        **_common(inner, LLM_MODEL),
+        temperature=inner.get("temperature"),
+        extra_body={key: inner[key] for key in BODY if inner.get(key) is not None},
+    )
 
 
 def _common(given: Mapping[str, Any], model: str) -> dict[str, Any]:

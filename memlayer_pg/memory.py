@@ -13,10 +13,11 @@ import psycopg
 
 from memlayer_pg import batch, connections, db, flows, updating, writing
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
-from memlayer_pg.core import Core, copies, rerank_failed, reranked
-from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Row, run
+from memlayer_pg.core import Core
+from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run
 from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.models import rerank as rerankers
 from memlayer_pg.pool import Pool
 from memlayer_pg.writing import Prepared
 
@@ -158,11 +159,13 @@ class Memory(Core):
 
         `filters`: a dictionary with at least one of user_id, agent_id and run_id, and any further
         conditions, which never reach beyond those ids. `top_k`: how many at most. `threshold`: the
-        least cosine similarity, 0 to 1. `rerank`: let the reranker have the last word. `explain`:
-        add `score_details`, whose parts sum to the score. `reference_date`: a day (UTC) to look
-        back from: what was stored by then and had not expired; None is now. `show_expired`: find
-        expired ones too. `fusion`: "additive" is mem0's formula. `fallback`: "keyword" searches by
-        words alone while the embedder fails. Other keywords are let pass, as mem0 does.
+        least cosine similarity, 0 to 1. `rerank`: in the reranker's order, each with
+        `rerank_score`; when it fails the order stays and `rerank_error` beside `results` says why.
+        `explain`: add `score_details`, whose parts sum to the score. `reference_date`: a day (UTC)
+        to look back from: what was stored by then and had not expired; None is now.
+        `show_expired`: find expired ones too. `fusion`: "additive" is mem0's formula. `fallback`:
+        "keyword" searches by words alone while the embedder fails. Other keywords are let pass, as
+        mem0 does.
         """
         return self._run(
             flows.search(
@@ -327,6 +330,8 @@ class Memory(Core):
         self.embedding_model.close()
         if self.llm is not None:
             self.llm.close()
+        if isinstance(self.reranker, rerankers.LLMReranker):
+            self.reranker.close()
         self._stop_server()
 
     def __enter__(self) -> Self:
@@ -358,11 +363,8 @@ class Memory(Core):
             case Generate():
                 assert self.llm is not None  # a flow asks only where the store says it extracts
                 return self.llm.generate(effect.messages, effect.schema)
-        try:
-            found = self.reranker.rerank(effect.query, copies(effect), effect.top_k)
-        except Exception as error:
-            raise rerank_failed(error) from error
-        return reranked(found, effect.top_k)
+            case Rerank():
+                return rerankers.ask(self.reranker, effect)
 
     def _call(self, conn: psycopg.Connection[Any], call: Call) -> list[Row]:
         known = self._known.get(self._database(conn.info))

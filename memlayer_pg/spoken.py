@@ -32,18 +32,23 @@ class Spoken:
     thinking: bool = False
 
 
-def spoken(text: str | None, finish_reason: str | None = None) -> Spoken:
-    """An answer without what the model thought; LLMError when nothing is left."""
+def spoken(text: str | None, finish_reason: str | None = None, failed: str = FAILED) -> Spoken:
+    """An answer without what the model thought; LLMError when nothing is left.
+
+    `failed`: how the message of the error begins.
+    """
     answer = Spoken((text or "").lstrip("\ufeff").strip())
     if lenient.whole(answer.text) is None and fenced(answer.text) is None:
         answer = _aloud(answer.text)
     if answer.text:
         return answer
     if finish_reason == "length":
-        raise unreadable("the answer is empty: the model used up its tokens", "length", "")
+        raise unreadable("the answer is empty: the model used up its tokens", "length", "", failed)
     if finish_reason == "content_filter":
-        raise unreadable("the answer is empty: a content filter held it back", "content_filter", "")
-    raise unreadable("the answer is empty", "empty", "")
+        raise unreadable(
+            "the answer is empty: a content filter held it back", "content_filter", "", failed
+        )
+    raise unreadable("the answer is empty", "empty", "", failed)
 
 
 def clean(text: str) -> str:
@@ -85,10 +90,10 @@ def fenced(text: str) -> Value | None:
     return lenient.whole(fence.group(1)) if fence else None
 
 
-def unreadable(problem: str, reason: str, text: str) -> LLMError:
+def unreadable(problem: str, reason: str, text: str, failed: str = FAILED) -> LLMError:
     """The excerpt is for whoever debugs; it may hold what people said, so no message shows it."""
     return LLMError(
-        f"{FAILED}: {problem}",
+        f"{failed}: {problem}",
         details={"reason": reason},
         debug_info={"excerpt": text[:200]} if text else None,
     )

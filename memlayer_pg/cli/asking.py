@@ -51,6 +51,22 @@ def chat(config: Config, *, offline: bool) -> Check:
     return Check("llm", "ok", f"{found.name} answers")
 
 
+def reranker(config: Config, *, offline: bool) -> Check | None:
+    """Whether a result is given a score; None when no reranker is configured."""
+    from memlayer_pg.models import reranker_for
+
+    if not isinstance(config.reranker, Endpoint):
+        return None
+    try:
+        with closing(reranker_for(replace(config, reranker=_brisk(config.reranker)))) as found:
+            if offline:
+                return Check("reranker", "ok", f"{found.name}, not asked")
+            found.rerank("Is anybody there?", [{"memory": "Somebody is there."}], 1)
+    except MemlayerError as error:
+        return Check("reranker", "fail", error.message, error.suggestion)
+    return Check("reranker", "ok", f"{found.name} answers with scores")
+
+
 def _brisk(endpoint: Endpoint | None) -> Endpoint | None:
     """The endpoint, asked once and not for long."""
     if endpoint is None:

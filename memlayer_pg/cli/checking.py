@@ -57,6 +57,8 @@ def doctor(settings: Settings, offline: bool) -> None:
     found = list(checks.database(config))
     with output.working("asking the models"):
         found += [asking.embedder(config, offline=offline), asking.chat(config, offline=offline)]
+        if reranker := asking.reranker(config, offline=offline):
+            found.append(reranker)
     if settings.as_json:
         output.as_json([check.as_dict() for check in found])
     else:

@@ -34,6 +34,7 @@ show_expired = click.option("--show-expired", is_flag=True, help="Expired ones t
 )
 @show_expired
 @click.option("--keyword", is_flag=True, help="By words and names alone: no model is asked.")
+@click.option("--rerank", is_flag=True, help="In the order of the reranker.")
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
 @pass_settings
 def search(
@@ -47,18 +48,23 @@ def search(
     threshold: float,
     show_expired: bool,
     keyword: bool,
+    rerank: bool,
     explain: bool,
 ) -> None:
     """The memories that best answer QUERY, best first."""
     where = filters(conditions, user_id=user_id, agent_id=agent_id, run_id=run_id)
     if keyword and explain:
         raise click.UsageError("--explain shows what a --keyword search has not")
+    if keyword and rerank:
+        raise click.UsageError("--keyword asks no model, and --rerank does")
     asked: dict[str, Any] = {"filters": where, "top_k": top_k, "show_expired": show_expired}
     with places.memory(settings, embeds=not keyword) as memory:
         if keyword:
             found = memory.keyword_search(query, **asked)
         else:
-            found = memory.search(query, threshold=threshold, explain=explain, **asked)
+            found = memory.search(
+                query, threshold=threshold, rerank=rerank, explain=explain, **asked
+            )
     if settings.as_json:
         output.as_json(found)
     elif not found["results"]:

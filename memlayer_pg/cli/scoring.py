@@ -35,7 +35,9 @@ def results(found: Results, console: Console, *, explain: bool, ids: bool = True
         if explain:
             lines.append(explained(item["score_details"], console))
         if ids:
-            lines.append(about(item, minute(item["created_at"])))
+            judged = item.get("rerank_score")
+            extra = [] if judged is None else [f"reranked {judged:.2f}"]
+            lines.append(about(item, minute(item["created_at"]), *extra))
         table.add_row(f"{item['score']:.3f}", Group(*lines))
     return table
 

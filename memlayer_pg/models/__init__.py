@@ -9,7 +9,7 @@ import logging
 from collections.abc import Sequence
 from typing import Any, Protocol
 
-from memlayer_pg.config import Config
+from memlayer_pg.config import Config, Endpoint
 from memlayer_pg.effects import Embedded, Generated, Purpose
 
 log = logging.getLogger("memlayer_pg")
@@ -81,6 +81,24 @@ def chat_for(config: Config, given: object | None = None) -> Chat | None:
         "llm= to change that."
     )
     return None
+
+
+def reranker_for(config: Config) -> Any:
+    """The reranker configured: an endpoint's language model, the object given, or None.
+
+    ConfigError when the object is no reranker. An object is kept as it is: `models.rerank` says
+    what it needs, and asks it.
+    """
+    given = config.reranker
+    if given is None:
+        return None
+    from memlayer_pg.models import rerank
+
+    if not isinstance(given, Endpoint):
+        return rerank.check(given)
+    from memlayer_pg.models.chat import OpenAIChat
+
+    return rerank.LLMReranker(OpenAIChat(given, setting="reranker", failed=rerank.FAILED))
 
 
 def _is(given: object, *methods: str) -> bool:

@@ -18,9 +18,11 @@ class OpenAIChat:
     """Answers messages; asks for a strict JSON schema, for any JSON object where the endpoint
     takes no schema, and for plain text where it takes neither."""
 
-    def __init__(self, endpoint: Endpoint) -> None:
+    def __init__(self, endpoint: Endpoint, *, setting: str = "llm", failed: str = FAILED) -> None:
+        """`setting`: its name in the configuration; `failed`: how a message of failure begins."""
         self.name = endpoint.model
-        self._client = Client(endpoint, setting="llm")
+        self._failed = failed
+        self._client = Client(endpoint, setting=setting)
         self._wanted: dict[str, Any] = {
             key: value
             for key in ("temperature", "max_tokens")
@@ -68,26 +70,26 @@ class OpenAIChat:
         answer, dialect = yield from negotiate(
             "/chat/completions", required, wanted | self._extra, self._dialect
         )
-        body = answer.require(LLMError, FAILED)
+        body = answer.require(LLMError, self._failed)
         self._dialect = dialect
-        return generated(body, self.name)
+        return generated(body, self.name, self._failed)
 
 
-def generated(body: Any, model: str) -> Generated:
+def generated(body: Any, model: str, failed: str = FAILED) -> Generated:
     """A chat completion as we use it; LLMError when it holds no answer at all or a refusal."""
     if not isinstance(body, dict):
-        raise LLMError(f"{FAILED}: the answer is not a chat completion")
+        raise LLMError(f"{failed}: the answer is not a chat completion")
     if error := body.get("error"):  # some gateways report failures with status 200
         said = error.get("message") if isinstance(error, dict) else error
-        raise LLMError(f"{FAILED}: {said}")
+        raise LLMError(f"{failed}: {said}")
     choices = body.get("choices")
     if not isinstance(choices, list) or not choices or not isinstance(choices[0], dict):
-        raise LLMError(f"{FAILED}: the answer has no choices", details={"reason": "no_choices"})
+        raise LLMError(f"{failed}: the answer has no choices", details={"reason": "no_choices"})
     message = choices[0].get("message")
     message = message if isinstance(message, dict) else {}
     if message.get("refusal"):
         raise LLMError(
-            f"{FAILED}: the model refused",
+            f"{failed}: the model refused",
             details={"reason": "refusal"},
             debug_info={"refusal": str(message["refusal"])[:200]},
         )

@@ -9,7 +9,8 @@ from typing import Any
 import pytest
 
 from memlayer_pg.errors import EmbeddingError, FilterError
-from tests.endpoint import refusal
+from tests.api.harness import model
+from tests.endpoint import Endpoint, refusal
 
 ANN = {"user_id": "ann"}
 NOWHERE = "00000000-0000-4000-8000-000000000000"
@@ -125,8 +126,43 @@ def test_a_reader_that_reranks_asks_the_reranker(make: Any, caplog: Any) -> None
             raise RuntimeError("down")
 
     broken = make(reranker=Broken())
-    assert broken.search("tea", filters=ANN, rerank=True)["results"] == plain
-    assert "RuntimeError: down" in caplog.text
+    found = broken.search("tea", filters=ANN, rerank=True)
+    assert found == {"results": plain, "rerank_error": "the reranker raised RuntimeError: down"}
+    assert "the reranker failed (RuntimeError)" in caplog.text
+    assert "down" not in caplog.text
+
+
+def test_a_language_model_can_be_the_reranker(make: Any, endpoint: Endpoint, caplog: Any) -> None:
+    memory = make(reranker=model(endpoint, max_retries=0))
+    say(memory, "green tea", "tea")
+    plain = memory.search("tea", filters=ANN)["results"]
+    endpoint.reply('{"scores": [{"index": 1, "score": 0.9}]}')
+    found = memory.search("tea", filters=ANN, rerank=True)
+    assert found == {
+        "results": [plain[1] | {"rerank_score": 0.9}, plain[0] | {"rerank_score": None}]
+    }
+    assert len(endpoint.chats) == 1
+    endpoint.reply(refusal(400, "I was given: green tea"))
+    found = memory.search("tea", filters=ANN, rerank=True)
+    assert found["results"] == plain
+    assert found["rerank_error"].startswith("reranking failed: ")
+    assert "status 400" in caplog.text
+    assert "green tea" not in caplog.text
+
+
+def test_a_reranker_may_be_put_in_later(memory: Any, caplog: Any) -> None:
+    say(memory, "green tea", "tea")
+    plain = memory.search("tea", filters=ANN)["results"]
+    assert memory.search("tea", filters=ANN, rerank=True) == {"results": plain}
+    assert "no reranker is configured" in caplog.text
+
+    class Last:
+        def rerank(self, query: str, documents: list[Any], top_k: int) -> Any:
+            return [{"index": len(documents) - 1, "score": 1}]
+
+    memory.memory.reranker = Last()
+    [found] = memory.search("tea", filters=ANN, rerank=True)["results"]
+    assert found == plain[-1] | {"rerank_score": 1.0}
 
 
 def test_words_alone_are_searched_when_the_embedder_is_down(memory: Any, endpoint: Any) -> None:

@@ -63,6 +63,16 @@ def test_a_missing_language_model_is_a_warning(shell: Shell) -> None:
     assert doctor(shell)["llm"]["status"] == "warn"
 
 
+def test_a_reranker_is_asked_where_one_is_configured(shell: Shell, endpoint: Endpoint) -> None:
+    assert "reranker" not in doctor(shell)
+    env: dict[str, Any] = {"MEMLAYER_RERANKER_BASE_URL": endpoint.base_url}
+    endpoint.reply("[0.5]")
+    assert doctor(shell, **env)["reranker"]["status"] == "ok"
+    endpoint.reply("no")
+    assert doctor(shell, code=1, **env)["reranker"]["status"] == "fail"
+    assert "not asked" in doctor(shell, "--offline", **env)["reranker"]["said"]
+
+
 def test_models_that_fail_are_named(shell: Shell, endpoint: Endpoint) -> None:
     endpoint.chat = lambda request: (401, {"error": {"message": "wrong key"}})
     endpoint.embeddings = lambda request: (404, {"error": {"message": "no such model"}})

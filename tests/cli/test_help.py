@@ -90,6 +90,7 @@ def test_help_loads_nothing_heavy() -> None:
         (["update", "x"], "nothing to change"),
         (["update", "x", "--expires", "2030-01-01", "--no-expiry"], "exclude each other"),
         (["search", "x", "--user", "a", "--keyword", "--explain"], "--explain"),
+        (["search", "x", "--user", "a", "--keyword", "--rerank"], "--rerank"),
         (["db", "sql", "--to", "ml9999"], "no revision ml9999"),
         (["demo", "--tenant", "mine"], "tenant demo"),
         (["serve-embedded", "--dsn", "host=x"], "--dsn names another"),

@@ -8,6 +8,7 @@ import psycopg
 import pytest
 
 from tests.cli.running import ID, Shell, on_a_terminal
+from tests.endpoint import Endpoint
 
 UNKNOWN = "00000000-0000-4000-8000-000000000000"
 
@@ -70,6 +71,18 @@ def test_explain_shows_parts_that_sum_to_the_score(shell: Shell) -> None:
     [hit] = shell.well("search", "oolong", "--user", "ann", "--explain", "--json").json["results"]
     parts = hit["score_details"]
     assert parts["final_score"] == hit["score"]
+
+
+def test_a_reranker_has_the_last_word(shell: Shell, endpoint: Endpoint) -> None:
+    shell.add("oolong tea")
+    shell.add("a tea house")
+    endpoint.reply("[0.25, 0.75]")
+    search = ("search", "oolong tea", "--user", "ann", "--rerank")
+    env = {"MEMLAYER_RERANKER_BASE_URL": endpoint.base_url}
+    found = shell.well(*search, "--json", **env).json["results"]
+    assert [hit["memory"] for hit in found] == ["a tea house", "oolong tea"]
+    assert "reranked 0.75" in " ".join(shell.well(*search, **env).out.split())
+    assert "no reranker is configured" in shell.well(*search).err
 
 
 def test_a_keyword_search_asks_no_model(shell: Shell) -> None:

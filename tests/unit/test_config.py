@@ -159,7 +159,12 @@ def test_sslmode_joins_a_connection_string_of_any_form(given: Any, sslmode: Any)
         ({"embedder": {"provider": "openai", "config": {"dims": 3}}}, "embedder.config: unknown"),
         ({"vector_store": {"provider": "qdrant", "config": {}}}, "'qdrant' is not supported"),
         ({"llm": {"provider": "ollama", "config": {}}}, "'ollama' is not supported"),
-        ({"reranker": {"provider": "cohere"}}, "reranker"),
+        ({"reranker": {"provider": "cohere"}}, "reranker.provider: 'cohere' is not supported"),
+        ({"reranker": {"provider": "llm_reranker", "config": {"modl": "x"}}}, "'model'"),
+        (
+            {"reranker": {"provider": "llm_reranker", "config": {"provider": "ollama"}}},
+            "reranker.config.provider: 'ollama'",
+        ),
         ({"llm": "openai"}, "llm: must be a dictionary"),
         (pgvector(connection_pool=object()), "connection_pool"),
         ([], "config: must be a dictionary"),
@@ -175,6 +180,30 @@ def test_another_provider_is_refused_with_a_way_out() -> None:
     with pytest.raises(ConfigError) as caught:
         Config.from_mem0({"embedder": {"provider": "ollama", "config": {"model": "x"}}})
     assert "base_url" in (caught.value.suggestion or "")
+
+
+def test_mem0s_reranker_by_language_model_becomes_an_endpoint(caplog: Any) -> None:
+    inner = {"model": "m", "api_key": "k", "temperature": 0.0, "top_k": 5, "max_tokens": 100}
+    given = {"reranker": {"provider": "llm_reranker", "config": inner}}
+    assert Config.from_mem0(given).reranker == Endpoint(model="m", api_key="k", temperature=0.0)
+    assert "reranker.config.max_tokens is not used" in caplog.text
+
+    nested = {"provider": "openai", "config": {"model": "n", "openai_base_url": "http://h/v1"}}
+    given = {"reranker": {"provider": "llm_reranker", "config": {"api_key": "k", "llm": nested}}}
+    wanted = Endpoint(model="n", api_key="k", base_url="http://h/v1")
+    assert Config.from_mem0(given).reranker == wanted
+
+    reranker = object()
+    assert Config.from_mem0({"reranker": reranker}).reranker is reranker
+    assert Config.from_mem0({"reranker": None}).reranker is None
+
+
+def test_a_reranker_of_the_environment_is_named_by_itself() -> None:
+    assert Config.from_env({"OPENAI_API_KEY": "k"}).reranker is None
+    found = Config.from_env({"OPENAI_API_KEY": "k", "MEMLAYER_RERANKER_MODEL": "m"}).reranker
+    assert found == Endpoint(model="m", api_key="k")
+    found = Config.from_env({"MEMLAYER_RERANKER_BASE_URL": "http://h/v1"}).reranker
+    assert found == Endpoint(model="gpt-5-mini", base_url="http://h/v1")
 
 
 def test_the_old_name_of_the_instructions_is_understood() -> None:

@@ -421,7 +421,8 @@ def test_a_reranker_that_fails_leaves_the_order_and_a_warning(caplog: Any) -> No
             raise ModelError("down")
         return world(effect)
 
-    assert len(search(failing, Store(reranks=True), rerank_=True)["results"]) == 1
+    found = search(failing, Store(reranks=True), rerank_=True)
+    assert (len(found["results"]), found["rerank_error"]) == (1, "down")
     assert "reranker failed" in caplog.text
 
 
