@@ -157,6 +157,15 @@ def threshold(value: object) -> float:
     return float(value)
 
 
+def half_life(value: object) -> float | None:
+    """Days, more than 0; None is none."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise InputError("recency_half_life must be a number of days above 0")
+    return float(value)
+
+
 def query(value: object) -> str:
     """The query without blanks around it."""
     if not isinstance(value, str):

@@ -43,6 +43,9 @@ def search(
     reference_date: object,
     show_expired: bool,
     fusion: object,
+    include_superseded: bool,
+    demote_superseded: bool,
+    recency_half_life: object,
     fallback: object,
     extra: Mapping[str, object],
 ) -> Flow[dict[str, Any]]:
@@ -54,6 +57,7 @@ def search(
     scope, rest = _split(filters)
     day = checks.day("reference_date", reference_date)
     formula = checks.optional_text("fusion", fusion)
+    half_life = checks.half_life(recency_half_life)
     if fallback not in (None, "keyword"):
         raise InputError("fallback must be None or 'keyword'")
     if limit == 0:
@@ -77,10 +81,12 @@ def search(
         p_top_k=limit,
         p_threshold=least,
         p_show_expired=bool(show_expired),
-        p_entities=entities,
         p_entity_embeddings=embedded and embedded.vectors[1:],
         p_reference_date=day,
         p_fusion=formula,
+        p_include_superseded=bool(include_superseded),
+        p_demote_superseded=bool(demote_superseded),
+        p_recency_half_life=half_life,
     )
     results = [shapes.scored(row, row["score"], explain=explain) for row in rows]
     if rerank_ and results:

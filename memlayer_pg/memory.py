@@ -151,6 +151,9 @@ class Memory(Core):
         reference_date: date | str | None = None,
         show_expired: bool = False,
         fusion: str | None = None,
+        include_superseded: bool = True,
+        demote_superseded: bool = True,
+        recency_half_life: float | None = None,
         fallback: str | None = None,
         connection: Any = None,
         **kwargs: Any,
@@ -163,9 +166,12 @@ class Memory(Core):
         `rerank_score`; when it fails the order stays and `rerank_error` beside `results` says why.
         `explain`: add `score_details`, whose parts sum to the score. `reference_date`: a day (UTC)
         to look back from: what was stored by then and had not expired; None is now.
-        `show_expired`: find expired ones too. `fusion`: "additive" is mem0's formula. `fallback`:
-        "keyword" searches by words alone while the embedder fails. Other keywords are let pass, as
-        mem0 does.
+        `show_expired`: find expired ones too. `fusion`: "additive" is mem0's formula.
+        `include_superseded`: also find what a newer memory updates or contradicts (its id stands in
+        `superseded_by`); it ranks below the newer one unless `demote_superseded` is False.
+        `recency_half_life`: days after which age halves what recency adds to the score; None leaves
+        age out. `fallback`: "keyword" searches by words alone while the embedder fails. Other
+        keywords are let pass, as mem0 does.
         """
         return self._run(
             flows.search(
@@ -179,6 +185,9 @@ class Memory(Core):
                 reference_date=reference_date,
                 show_expired=show_expired,
                 fusion=fusion,
+                include_superseded=include_superseded,
+                demote_superseded=demote_superseded,
+                recency_half_life=recency_half_life,
                 fallback=fallback,
                 extra=kwargs,
             ),

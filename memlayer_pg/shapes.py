@@ -56,6 +56,8 @@ def scored(row: Row, score: float | None, *, explain: bool = False) -> dict[str,
         if key == "created_at":
             found["score"] = score
         found[key] = value
+    if row.get("superseded_by") is not None:
+        found["superseded_by"] = str(row["superseded_by"])
     if explain:
         found["score_details"] = _details(row["score_details"])
     return found

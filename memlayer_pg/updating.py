@@ -81,7 +81,7 @@ def prepare_update(
     if not rows:
         raise _not_found(memory_id)
     args |= {"p_text": wording, "p_expected_version": rows[0]["version"]}
-    if rows[0]["text"] != wording:
+    if rows[0]["text"] != wording or rows[0]["pending"]:
         named = Entities()
         named.places(entities.named(wording))
         kept = [] if embedded is None else embedded

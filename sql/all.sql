@@ -30,6 +30,8 @@
 \ir tables/entity.sql
 \ir tables/mention.sql
 \ir tables/history.sql
+\ir tables/scope_statistic.sql
+\ir tables/term_statistic.sql
 \ir schema/handshake.sql
 
 -- Scopes and filters
@@ -92,16 +94,31 @@
 \ir search/cursor_after.sql
 \ir search/cursor_position.sql
 \ir search/stands_in.sql
+\ir search/possible_names.sql
 \ir search/any_term.sql
 \ir search/bm25_sigmoid.sql
 \ir search/entity_boost.sql
+\ir search/exact_threshold.sql
+\ir search/has_more_than.sql
+\ir search/ann_index.sql
+\ir search/ann_index_statement.sql
+\ir search/nearest_exact.sql
+\ir search/nearest.sql
+\ir search/rarest_terms.sql
+\ir search/keyword_leg.sql
+\ir search/entity_leg.sql
+\ir search/exact_legs.sql
+\ir search/large_legs.sql
+\ir search/superseded_leg.sql
 \ir search/search_statement.sql
+\ir search/prepare_search.sql
 
 -- The API: what programs call, and psql may too
 \ir api/add.sql
 \ir api/messages.sql
 \ir api/recall_context.sql
 \ir api/search.sql
+\ir api/explain_search.sql
 \ir api/keyword_search.sql
 \ir api/similar_to.sql
 \ir api/get.sql
@@ -111,5 +128,8 @@
 \ir api/delete_all.sql
 \ir api/history.sql
 \ir api/scopes.sql
+\ir api/refresh_statistics.sql
+\ir api/create_ann_index.sql
+\ir api/recall_check.sql
 \ir api/reset.sql
 \ir api/verify.sql

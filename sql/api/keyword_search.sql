@@ -11,7 +11,7 @@ create or replace function memlayer.keyword_search(
   returns table (
     id uuid, text text, hash text, metadata jsonb, score float8, created_at timestamptz, updated_at timestamptz,
     user_id text, agent_id text, run_id text, actor_id text, role text, attributed_to text, memory_type text,
-    expires_on date, observed_at timestamptz, version int, score_details jsonb)
+    expires_on date, observed_at timestamptz, version int, superseded_by uuid, score_details jsonb)
   language sql
   stable
 begin atomic

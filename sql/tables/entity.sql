@@ -21,8 +21,9 @@ create table memlayer.entity (
 alter table memlayer.entity alter column embedding set storage main;
 alter table memlayer.entity set (toast_tuple_target = 8160);
 
-create index entity_agent_idx on memlayer.entity (tenant, agent_id) where agent_id is not null;
-create index entity_run_idx on memlayer.entity (tenant, run_id) where run_id is not null;
+create index entity_user_idx on memlayer.entity (tenant, user_id, folded_name) where user_id is not null;
+create index entity_agent_idx on memlayer.entity (tenant, agent_id, folded_name) where agent_id is not null;
+create index entity_run_idx on memlayer.entity (tenant, run_id, folded_name) where run_id is not null;
 
 comment on table memlayer.entity is 'One row a person, place or thing named in one exact scope.';
 comment on column memlayer.entity.tenant is 'The customer or application the row belongs to.';
@@ -36,5 +37,6 @@ comment on column memlayer.entity.type is 'person, place, organization, …, as 
 comment on column memlayer.entity.embedding is 'Vector of the name.';
 comment on column memlayer.entity.embedding_model is 'The model the vector is of.';
 comment on column memlayer.entity.created_at is 'When it was first named.';
-comment on index memlayer.entity_agent_idx is 'The entities of an agent.';
-comment on index memlayer.entity_run_idx is 'The entities of a run.';
+comment on index memlayer.entity_user_idx is 'The entities of a user, by name.';
+comment on index memlayer.entity_agent_idx is 'The entities of an agent, by name.';
+comment on index memlayer.entity_run_idx is 'The entities of a run, by name.';

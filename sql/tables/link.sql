@@ -12,6 +12,7 @@ create table memlayer.link (
   constraint link_not_to_itself check (memory_id <> linked_id)
 );
 
+create index link_superseding_idx on memlayer.link (tenant, linked_id, memory_id) where kind <> 'related';
 create index link_linked_idx on memlayer.link (tenant, linked_id);
 
 comment on table memlayer.link is 'One row a reference of a newer memory to an older one.';
@@ -20,4 +21,5 @@ comment on column memlayer.link.memory_id is 'The newer memory.';
 comment on column memlayer.link.linked_id is 'The older memory it refers to.';
 comment on column memlayer.link.kind is 'related, updates (the older no longer holds) or contradicts.';
 comment on column memlayer.link.created_at is 'When the reference was stored.';
+comment on index memlayer.link_superseding_idx is 'What a newer memory replaced or contradicts.';
 comment on index memlayer.link_linked_idx is 'What refers to a memory; serves the foreign key.';

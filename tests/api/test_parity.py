@@ -72,7 +72,7 @@ def test_a_method_takes_what_mem0s_takes(name: str) -> None:
     only = {key: p.default for key, p in parameters.items() if p.kind == kinds.KEYWORD_ONLY}
     assert {key: only[key] for key in keywords} == keywords
     # Whatever is ours alone can be left out.
-    assert all(only[key] in (None, False) for key in only.keys() - keywords.keys())
+    assert all(only[key] is not kinds.empty for key in only.keys() - keywords.keys())
     open_ended = any(p.kind == kinds.VAR_KEYWORD for p in parameters.values())
     assert open_ended == (name in ("get_all", "search"))
 

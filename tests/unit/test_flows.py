@@ -42,6 +42,7 @@ ROW = {
     "expires_on": None,
     "observed_at": datetime(2026, 1, 2, tzinfo=UTC),
     "version": 3,
+    "pending": False,
     "score": 0.5,
     "score_details": {},
 }
@@ -107,6 +108,9 @@ def search(world: Any, store: Any = None, **given: Any) -> Any:
         "reference_date": None,
         "show_expired": False,
         "fusion": None,
+        "include_superseded": True,
+        "demote_superseded": True,
+        "recency_half_life": None,
         "fallback": None,
         "extra": {},
     }
@@ -386,7 +390,7 @@ def test_a_search_is_one_request_and_one_statement() -> None:
     assert world.seen[0] == Embed(("does Ann like tea?", "Ann"), "query")
     args = world.args("search")
     assert (args["p_user_id"], args["p_filters"], args["p_top_k"]) == ("ann", {"kind": "a"}, 5)
-    assert (args["p_entities"], args["p_entity_embeddings"]) == (["Ann"], [[3.0]])
+    assert args["p_entity_embeddings"] == [[3.0]]
 
 
 def test_asking_for_no_results_asks_nobody() -> None:

@@ -1,0 +1,211 @@
+"""Scopes too large to be read in full: the vector index, stored statistics, and plans."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import psycopg
+import pytest
+
+from memlayer_pg import errors
+from tests.conftest import create, drop, named
+from tests.sql.calls import Connection, add, call, one
+
+WORDS = [f"word{n}" for n in range(300)]
+
+
+def vector(rng: random.Random) -> list[float]:
+    return [rng.gauss(0, 1) for _ in range(16)]
+
+
+def fill(conn: Connection, user_id: str, size: int, rng: random.Random, **args: Any) -> None:
+    for start in range(0, size, 500):
+        numbers = range(start, min(size, start + 500))
+        facts = [
+            {
+                "text": f"{user_id} {n} " + " ".join(rng.choices(WORDS, k=8)),
+                "metadata": {"n": n, "rare": n % 400 == 0},
+                "entities": [n - start + 2] + ([1] if n == 7 else []),
+            }
+            for n in numbers
+        ]
+        add(
+            conn,
+            facts=facts,
+            embeddings=[vector(rng) for _ in numbers],
+            model="toy",
+            user_id=user_id,
+            entities=[{"name": "Zeppelin"}, *({"name": f"Thing {n}"} for n in numbers)],
+            **args,
+        )
+
+
+@pytest.fixture(scope="module")
+def filled(server: str, template: str) -> Iterator[Connection]:
+    """A user of 1,500 memories above a threshold of 1,000, one of 30, and a larger tenant."""
+    rng = random.Random(1)
+    dsn = create(server, named(template))
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        conn.execute("""insert into memlayer.setting (tenant, defaults)
+                        values ('default', '{"exact_threshold": 1000}')""")
+        fill(conn, "big", 1500, rng)
+        fill(conn, "small", 30, rng)
+        for user in ("big", "one", "two"):
+            fill(conn, user, 2500, rng, tenant="other")
+        call(conn, "create_ann_index")
+        conn.execute("vacuum analyze memlayer.memory, memlayer.entity, memlayer.mention")
+        yield conn
+    drop(server, dsn)
+
+
+@pytest.fixture
+def large(filled: Connection) -> Iterator[Connection]:
+    """The store above; what a test changes is rolled back."""
+    with filled.transaction(force_rollback=True):
+        yield filled
+
+
+def explain(conn: Connection, **args: Any) -> dict[str, Any]:
+    given = {"embedding": vector(random.Random(2)), "model": "toy", **args}
+    [told] = call(conn, "explain_search", **given)
+    return told
+
+
+def scans(plan: Any) -> list[dict[str, Any]]:
+    """Every node of a plan that reads a table."""
+    if isinstance(plan, list):
+        return [node for part in plan for node in scans(part)]
+    if isinstance(plan, dict):
+        below = [node for part in plan.values() for node in scans(part)]
+        return [plan, *below] if "Node Type" in plan and "Scan" in plan["Node Type"] else below
+    return []
+
+
+def test_a_large_scope_is_searched_by_its_indexes_and_a_small_one_in_full(
+    large: Connection,
+) -> None:
+    big = explain(large, query="word1 word2 zeppelin", user_id="big")
+    assert big["path"] == "large"
+    assert big["legs"]["nearest"] == 80
+    assert big["legs"]["wordiest"] > 0
+    assert big["legs"]["named"] == 1
+    assert explain(large, query="word1", user_id="small")["path"] == "exact"
+    assert explain(large, query="word1", user_id="big", tenant="other")["path"] == "exact"
+
+
+def test_the_answers_of_both_paths_agree(large: Connection) -> None:
+    rng = random.Random(3)
+    for n in range(10):
+        query = " ".join(rng.choices(WORDS, k=2)) + f" {n}"
+        args = {"query": query, "embedding": vector(rng), "model": "toy", "user_id": "big"}
+        by_index = call(large, "search", **args, threshold=0)
+        large.execute("update memlayer.setting set defaults = '{\"exact_threshold\": 100000}'")
+        exact = call(large, "search", **args, threshold=0)
+        large.execute("update memlayer.setting set defaults = '{\"exact_threshold\": 1000}'")
+        same = {row["id"] for row in by_index} & {row["id"] for row in exact}
+        assert len(same) >= 18
+        scores = {row["id"]: row["score"] for row in exact}
+        for row in by_index:
+            if row["id"] in scores:
+                assert row["score"] == pytest.approx(scores[row["id"]], abs=1e-6)
+
+
+def test_a_filter_never_makes_the_result_shorter_than_what_there_is(large: Connection) -> None:
+    for filters, there in (({"rare": True}, 4), ({"n": {"lt": 50}}, 50), ({"n": -1}, 0)):
+        rows = call(
+            large,
+            "search",
+            query="?",
+            embedding=vector(random.Random(4)),
+            model="toy",
+            user_id="big",
+            filters=filters,
+            top_k=100,
+            threshold=0,
+        )
+        positive = [row for row in rows if row["score_details"]["cosine_similarity"] >= 0]
+        assert len(positive) == there
+
+
+def test_recall_is_measured_on_live_data(large: Connection) -> None:
+    [told] = call(large, "recall_check", user_id="big")
+    assert (told["samples"], told["recall"] >= 0.95) == (20, True)
+    with pytest.raises(errors.EmbeddingMismatch, match="no vector index"), large.transaction():
+        call(large, "recall_check", user_id="big", tenant="other")
+
+
+def test_equal_searches_give_equal_answers_until_statistics_are_refreshed(
+    large: Connection,
+) -> None:
+    def score() -> float:
+        rows = call(
+            large,
+            "search",
+            query="zzz word1",
+            embedding=vector(random.Random(5)),
+            model="toy",
+            user_id="big",
+            top_k=100,
+        )
+        return sum(row["score_details"]["bm25_score"] for row in rows)
+
+    before = score()
+    add(large, "zzz", user_id="big", embeddings=[[1.0] * 16])
+    rows = {row["scope_id"]: row for row in call(large, "refresh_statistics")}
+    assert rows["big"]["memories"] == 1501
+    assert rows["big"]["terms"] > 300
+    assert before != score()
+    assert score() == score()
+
+
+def test_no_path_reads_another_tenants_rows_or_a_table_from_end_to_end(large: Connection) -> None:
+    for user, path in (("big", "large"), ("small", "exact")):
+        told = explain(large, query="word1 word2 zeppelin", user_id=user)
+        assert told["path"] == path
+        for scan in scans(told["plan"]):
+            assert scan["Node Type"] != "Seq Scan", json.dumps(scan)
+            if scan.get("Relation Name") == "memory":
+                assert "other" not in json.dumps(scan)
+
+
+def test_the_exact_path_reads_the_scope_index_and_the_large_one_the_word_index(
+    large: Connection,
+) -> None:
+    small = explain(large, query="word1", user_id="small")
+    names = {scan.get("Index Name") for scan in scans(small["plan"])}
+    assert "memory_user_idx" in names
+    assert not any("ann" in (name or "") for name in names)
+    big = explain(large, query="word1 zeppelin", user_id="big")
+    names = {scan.get("Index Name") for scan in scans(big["plan"])}
+    assert "memory_document_idx" in names
+
+
+def test_the_vector_index_serves_the_nearest_of_a_large_scope(large: Connection) -> None:
+    model = one(large, "select id from memlayer.model where tenant = 'default'")
+    where = "m.tenant = $1 and m.user_id = $2"
+
+    def used() -> int:
+        large.execute("select pg_stat_clear_snapshot()")
+        return int(
+            one(
+                large,
+                "select pg_stat_get_xact_numscans(%s::regclass)",
+                f"memlayer.memory_ann_{model}",
+            )
+        )
+
+    before = used()
+    large.execute(
+        "select memlayer.nearest("
+        "%s, 'default', 'big', null, null, '2026-01-01', %s::halfvec, %s, 20)",
+        [where, str(vector(random.Random(6))), model],
+    )
+    assert used() == before + 1
+
+
+def test_an_index_needs_a_model_to_be_of(conn: Connection) -> None:
+    with pytest.raises(errors.EmbeddingMismatch, match="no embedding model"), conn.transaction():
+        call(conn, "create_ann_index", tenant="nobody")
