@@ -150,7 +150,7 @@ def test_equal_searches_give_equal_answers_until_statistics_are_refreshed(
             user_id="big",
             top_k=100,
         )
-        return sum(row["score_details"]["bm25_score"] for row in rows)
+        return float(sum(row["score_details"]["bm25_score"] for row in rows))
 
     before = score()
     add(large, "zzz", user_id="big", embeddings=[[1.0] * 16])
