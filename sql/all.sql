@@ -99,7 +99,7 @@
 \ir search/bm25_sigmoid.sql
 \ir search/entity_boost.sql
 \ir search/exact_threshold.sql
-\ir search/has_more_than.sql
+\ir search/has_at_most.sql
 \ir search/ann_index.sql
 \ir search/ann_index_statement.sql
 \ir search/nearest_exact.sql

@@ -1,13 +1,14 @@
 create or replace function memlayer.nearest(
-  p_where     text,
-  p_tenant    text,
-  p_user_id   text,
-  p_agent_id  text,
-  p_run_id    text,
-  p_day       date,
-  p_embedding halfvec,
-  p_model     bigint,
-  p_limit     bigint
+  p_where       text,
+  p_tenant      text,
+  p_user_id     text,
+  p_agent_id    text,
+  p_run_id      text,
+  p_day         date,
+  p_embedding   halfvec,
+  p_model       bigint,
+  p_limit       bigint,
+  p_is_filtered boolean default false
 )
   returns uuid[]
   language plpgsql
@@ -24,6 +25,11 @@ as $$
 declare
   v_ids uuid[];
 begin
+  -- What a filter leaves of the scope may be few: then they are read, and not the index past all others.
+  if p_is_filtered and memlayer.has_at_most(p_where, p_tenant, p_user_id, p_agent_id, p_run_id, p_day, 5000) then
+    return memlayer.nearest_exact(p_where, p_tenant, p_user_id, p_agent_id, p_run_id, p_day, p_embedding, p_model, p_limit);
+  end if;
+
   execute format(
     $sql$
     select array(

@@ -14,6 +14,8 @@ create or replace function memlayer.nearest_exact(
   stable
   set search_path from current
   set jit = off
+  set enable_sort = on
+  set enable_bitmapscan = on
 as $$
 declare
   v_ids uuid[];

@@ -48,18 +48,22 @@ begin
     case v_fusion when 'additive' then '1 - (e.embedding <=> q)' else '(1 - (e.embedding <=> q) - $16) / (1 - $16)' end,
     length(folded) > 300);
 
-  -- A large scope with a vector index and stored statistics is not read in full.
-  if p_embedding is not null and model is not null and memlayer.ann_index(p_tenant, model) is not null then
+  -- A large scope with stored statistics is not read in full; for vectors it takes an index, too.
+  if model is null or memlayer.ann_index(p_tenant, model) is not null then
     select s.kind, s.scope_id into kind, scope_id
       from memlayer.scope_statistic s
      where s.tenant = p_tenant
        and (s.kind, s.scope_id) in (('user', p_user_id), ('agent', p_agent_id), ('run', p_run_id))
      order by s.memories limit 1;
   end if;
-  if kind is not null and memlayer.has_more_than(p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.exact_threshold(p_tenant)) then
+  if kind is not null and not memlayer.has_at_most(
+    memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id), p_tenant, p_user_id, p_agent_id, p_run_id, day,
+    memlayer.exact_threshold(p_tenant))
+  then
     path := 'large';
-    nearest := memlayer.nearest(
-      v_where || ' and ' || v_filter, p_tenant, p_user_id, p_agent_id, p_run_id, day, p_embedding, model, depth);
+    nearest := case when model is not null then memlayer.nearest(
+      v_where || ' and ' || v_filter, p_tenant, p_user_id, p_agent_id, p_run_id, day, p_embedding, model, depth,
+      p_is_filtered => v_filter <> '(true)') end;
     any_term := memlayer.any_term(memlayer.rarest_terms(p_tenant, kind, scope_id, terms));
     v_legs := memlayer.large_legs(v_where, v_filter, v_entities, case v_fusion when 'additive' then 1.2 else 0.3 end);
   else

@@ -183,27 +183,48 @@ def test_the_exact_path_reads_the_scope_index_and_the_large_one_the_word_index(
     assert "memory_document_idx" in names
 
 
+def scanned(conn: Connection, index: str) -> int:
+    """How often an index was scanned in this transaction."""
+    conn.execute("select pg_stat_clear_snapshot()")
+    return int(one(conn, "select pg_stat_get_xact_numscans(%s::regclass)", f"memlayer.{index}"))
+
+
 def test_the_vector_index_serves_the_nearest_of_a_large_scope(large: Connection) -> None:
     model = one(large, "select id from memlayer.model where tenant = 'default'")
-    where = "m.tenant = $1 and m.user_id = $2"
+    ann = f"memory_ann_{model}"
+    ask = {"query": "?", "embedding": vector(random.Random(6)), "model": "toy"}
+    before = scanned(large, ann)
+    call(large, "search", **ask, user_id="small")
+    assert scanned(large, ann) == before
+    call(large, "search", **ask, user_id="big")
+    assert scanned(large, ann) == before + 1
 
-    def used() -> int:
-        large.execute("select pg_stat_clear_snapshot()")
-        return int(
-            one(
-                large,
-                "select pg_stat_get_xact_numscans(%s::regclass)",
-                f"memlayer.memory_ann_{model}",
-            )
-        )
 
-    before = used()
-    large.execute(
-        "select memlayer.nearest("
-        "%s, 'default', 'big', null, null, '2026-01-01', %s::halfvec, %s, 20)",
-        [where, str(vector(random.Random(6))), model],
+def test_a_selective_filter_reads_what_it_leaves_by_the_metadata_index(large: Connection) -> None:
+    model = one(large, "select id from memlayer.model where tenant = 'default'")
+    indexes = (f"memory_ann_{model}", "memory_metadata_idx")
+    before = [scanned(large, index) for index in indexes]
+    rows = call(
+        large,
+        "search",
+        query="?",
+        embedding=vector(random.Random(7)),
+        model="toy",
+        user_id="big",
+        filters={"n": 77},
+        threshold=0,
     )
-    assert used() == before + 1
+    assert len(rows) <= 1
+    after = [scanned(large, index) for index in indexes]
+    assert after[0] == before[0]
+    assert after[1] > before[1]
+
+
+def test_words_alone_find_in_a_large_scope_by_the_word_index(large: Connection) -> None:
+    before = scanned(large, "memory_document_idx")
+    rows = call(large, "keyword_search", query="zeppelin word1 77", user_id="big")
+    assert {"big 7", "big 77"} & {" ".join(row["text"].split()[:2]) for row in rows}
+    assert scanned(large, "memory_document_idx") > before
 
 
 def test_an_index_needs_a_model_to_be_of(conn: Connection) -> None:
