@@ -77,6 +77,10 @@
 \ir history/refuse_truncate.sql
 \ir history/triggers.sql
 
+-- Language
+\ir setting/set_language.sql
+\ir setting/rebuild_documents.sql
+
 -- Writing
 \ir entity/drop_orphans.sql
 \ir entity/orphan_trigger.sql

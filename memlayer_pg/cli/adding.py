@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import click
@@ -15,8 +13,6 @@ from memlayer_pg.cli.conversations import parse
 from memlayer_pg.cli.failures import WrongUse, say, told
 from memlayer_pg.cli.scope import json_object, named, scope_options
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
-
-Progress = Callable[[int, int], None]
 
 
 @click.command(cls=WithSettings)
@@ -110,7 +106,10 @@ def _many(
     concurrency: int,
 ) -> None:
     extracts = any(one.get("infer", common["infer"]) for one in conversations)
-    with places.memory(settings, extracts=extracts) as memory, _bar(len(conversations)) as told_of:
+    with (
+        places.memory(settings, extracts=extracts) as memory,
+        output.progress("adding", len(conversations)) as told_of,
+    ):
         results = memory.add_many(
             conversations, concurrency=concurrency, on_progress=told_of, **common
         )
@@ -133,18 +132,3 @@ def _plain(result: dict[str, Any]) -> dict[str, Any]:
     if error is None:
         return result
     return {"error": {"message": error.message, "code": error.error_code}}
-
-
-@contextmanager
-def _bar(total: int) -> Iterator[Progress | None]:
-    """A progress bar on stderr, where that is a terminal."""
-    if not sys.stderr.isatty():
-        yield None
-        return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-    from rich.progress import TimeRemainingColumn as Remaining
-
-    columns = (TextColumn("adding"), BarColumn(), MofNCompleteColumn(), Remaining())
-    with Progress(*columns, console=output.console(stderr=True), transient=True) as progress:
-        task = progress.add_task("adding", total=total)
-        yield lambda done, of: progress.update(task, completed=done, total=of)

@@ -14,6 +14,7 @@ from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import Failed, WrongUse
+from memlayer_pg.cli.language import set_language
 from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_settings
 
 
@@ -143,6 +144,9 @@ def _known(revision: str | None) -> str:
     from memlayer_pg import schema
 
     return schema.HEAD if revision in (None, "head") else str(revision)
+
+
+db.add_command(set_language)
 
 
 @db.command(

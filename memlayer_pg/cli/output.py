@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from datetime import UTC, date, datetime
 from typing import TYPE_CHECKING, Any, TextIO
@@ -75,6 +75,21 @@ def working(what: str) -> Iterator[None]:
         return
     with console(stderr=True).status(f"{what} …"):
         yield
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int, int], None] | None]:
+    """A bar on stderr, where that is a terminal: to be told how many are done, and of how many."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.progress import TimeRemainingColumn as Remaining
+
+    columns = (TextColumn(what), BarColumn(), MofNCompleteColumn(), Remaining())
+    with Progress(*columns, console=console(stderr=True), transient=True) as bar:
+        task = bar.add_task(what, total=total)
+        yield lambda done, of: bar.update(task, completed=done, total=of)
 
 
 def shown(text: str, most: int | None = None) -> str:

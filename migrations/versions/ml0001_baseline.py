@@ -76,6 +76,8 @@ FILES = {
     "history/record_history.sql": "ada0ff92b728",
     "history/refuse_truncate.sql": "8347fbef3edd",
     "history/triggers.sql": "f36e8b7ef3ae",
+    "setting/set_language.sql": "04f94c564a05",
+    "setting/rebuild_documents.sql": "877d61787e9d",
     "entity/drop_orphans.sql": "c9e6f8b7ecc2",
     "entity/orphan_trigger.sql": "4c5fb1886dd8",
     "entity/store_entities.sql": "236843153b9b",

@@ -13,7 +13,7 @@ from psycopg.conninfo import make_conninfo
 
 from memlayer_pg import schema
 from memlayer_pg.cli.database import invocation
-from tests.cli.running import PROGRAM, Shell, memlayer, on_a_terminal
+from tests.cli.running import PROGRAM, Shell, memlayer, on_a_terminal, program
 
 
 @pytest.fixture
@@ -159,3 +159,74 @@ def test_debug_shows_the_traceback_and_no_password() -> None:
     assert ran.code == 1
     assert "Traceback" in ran.err
     assert "s3cret" not in ran.err
+
+
+def test_the_language_is_set_and_what_is_remembered_is_indexed_anew(shell: Shell) -> None:
+    shell.add("Die Häuser sind groß")
+    assert shell.well("db", "set-language").out == "english\n"
+    search = ("search", "Haus", "--user", "ann", "--keyword", "--json")
+    assert shell.well(*search).json["results"] == []
+    before = shell.well("list", "--user", "ann", "--json").json
+    assert shell.well("db", "set-language", "german", "--json").json == {
+        "tenant": shell.tenant,
+        "config": "german",
+        "before": "english",
+        "rebuilt": 1,
+    }
+    assert len(shell.well(*search).json["results"]) == 1
+    assert shell.well("list", "--user", "ann", "--json").json == before
+    assert shell.well("verify", "--json").json == []
+    current = shell.well("db", "set-language", "--json").json
+    assert current == {"tenant": shell.tenant, "config": "german"}
+    again = shell.well("db", "set-language", "german").out
+    assert again == "german (before: german); memories indexed anew: 0\n"
+
+
+def test_a_language_that_is_not_there_ends_with_2_and_those_that_are(shell: Shell) -> None:
+    ran = shell("db", "set-language", "klingon")
+    assert ran.code == 2
+    assert "klingon" in ran.err
+    assert "german" in ran.err
+
+
+def test_a_change_of_language_that_was_killed_goes_on(alone: Shell) -> None:
+    old = """select count(*) from memlayer.memory
+              where document <> memlayer.document(text, null, 'simple')"""
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute(
+            """select memlayer.add(p_user_id => 'ann', p_facts => jsonb_agg(fact))
+                 from generate_series(1, 2500) n,
+                      jsonb_build_object('text', 'houses number ' || n) fact"""
+        )
+        conn.commit()
+        conn.execute(
+            "select from memlayer.memory where id = (select id from memlayer.memory"
+            " order by id offset 1500 limit 1) for update"
+        )
+        with program("db", "set-language", "simple", **alone.env) as running:
+            while "Lock" not in sessions(alone.dsn):
+                assert running.poll() is None
+            running.kill()
+        conn.rollback()
+    while sessions(alone.dsn):  # the batch that is under way may still be stored
+        continue
+    with psycopg.connect(alone.dsn) as conn:
+        [left] = conn.execute(old).fetchone() or ()
+    assert left in (500, 1500)
+    assert alone.well("db", "set-language", "simple", "--json").json["rebuilt"] == left
+    with psycopg.connect(alone.dsn) as conn:
+        assert conn.execute(old).fetchone() == (0,)
+    code, shown = on_a_terminal("db", "set-language", "english", **alone.env)
+    assert code == 0
+    assert "indexing" in shown
+    assert "memories indexed anew: 2500" in shown
+
+
+def sessions(dsn: str) -> list[str]:
+    """What the sessions of the command wait for."""
+    with psycopg.connect(dsn) as conn:
+        found = conn.execute(
+            """select coalesce(wait_event_type, '') from pg_stat_activity
+                where datname = current_database() and application_name = 'memlayer'"""
+        )
+        return [row[0] for row in found]

@@ -1,0 +1,57 @@
+"""`memlayer db set-language`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from memlayer_pg.cli import output, places
+from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
+
+BATCH = 1000
+"""Memories that are indexed anew in one transaction, a fraction of a second."""
+
+
+@click.command("set-language", cls=WithSettings)
+@click.argument("config", required=False)
+@pass_settings
+def set_language(settings: Settings, config: str | None) -> None:
+    """Index and search by the text-search configuration CONFIG.
+
+    Such as english, german, or simple (no stems, no stop words). It is the tenant's; without CONFIG
+    it is shown. What is remembered already is indexed anew while others read and write. A command
+    that was interrupted goes on where it was when it is run again.
+    """
+    from memlayer_pg import db
+    from memlayer_pg.effects import Call
+
+    tenant = settings.config().tenant
+
+    def asked(function: str, **args: Any) -> dict[str, Any]:
+        [row] = db.perform(conn, Call(function, {"p_tenant": tenant, **args}))
+        return row
+
+    with places.connected(settings.config()) as conn:
+        before = asked("set_language")["set_language"]
+        if config is None:
+            _show(settings, {"tenant": tenant, "config": before}, before)
+            return
+        now = asked("set_language", p_config=config)["set_language"]
+        batch = asked("rebuild_documents", p_limit=BATCH)
+        rebuilt, seen, total = batch["rebuilt"], BATCH, BATCH + batch["remaining"]
+        with output.progress("indexing", total) as told:
+            while batch["last_id"] is not None:
+                if told:
+                    told(seen, total)
+                batch = asked("rebuild_documents", p_after=batch["last_id"], p_limit=BATCH)
+                rebuilt, seen = rebuilt + batch["rebuilt"], seen + BATCH
+    found = {"tenant": tenant, "config": now, "before": before, "rebuilt": rebuilt}
+    _show(settings, found, f"{now} (before: {before}); memories indexed anew: {rebuilt}")
+
+
+def _show(settings: Settings, found: dict[str, Any], line: str) -> None:
+    if settings.as_json:
+        output.as_json(found)
+    else:
+        click.echo(line)
