@@ -89,6 +89,8 @@ CHECKS: dict[str, Callable[[Shop], None] | str] = {
     "transactions": "tests/api/test_crash.py",
     "concurrent updates": "tests/api/test_changing.py",
     "links between memories": "tests/sql/test_add.py",
+    "the reranker by language model": "tests/models/test_rerank.py",
+    "a reranker that fails": "tests/api/test_reading.py",
     "candidates of a search": "tests/sql/test_search.py",
     "words": "tests/sql/test_keyword.py",
     "`AsyncMemory`": "tests/api/test_parity.py",
@@ -130,6 +132,17 @@ def _(shop: Shop) -> None:
     plain, told = shop.store("Tea"), shop.store("Tea", timestamp="2024-05-01")
     assert "observed_at" not in (shop.memory.get(plain) or {})
     assert (shop.memory.get(told) or {})["observed_at"] == "2024-05-01T00:00:00+00:00"
+
+
+@row("a memory that a newer one updates or contradicts")
+def _(shop: Shop) -> None:
+    shop.learn("Ann lives in Beijing.")
+    moved = {"text": "Ann moved to Shanghai.", "links": [{"id": 0, "kind": "updates"}]}
+    [newer] = shop.learn(moved)["results"]
+    first, second = shop.memory.search("Ann lives in Beijing.", filters=ANN)["results"]
+    assert (first["id"], second["memory"]) == (newer["id"], "Ann lives in Beijing.")
+    assert second["superseded_by"] == newer["id"]
+    assert "superseded_by" not in first
 
 
 @row("duplicates")
