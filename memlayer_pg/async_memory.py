@@ -12,7 +12,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 
-from memlayer_pg import batch, connections, db, flows, updating, writing
+from memlayer_pg import batch, checks, connections, db, flows, pending, updating, writing
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core, described_by
 from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run_async
@@ -115,9 +115,8 @@ class AsyncMemory(Core):
         **common: Any,
     ) -> list[dict[str, Any]]:
         jobs = batch.arguments(conversations, common, inspect.signature(self.add).parameters)
-        return await batch.add_many_async(
-            self.add, jobs, batch.check_concurrency(concurrency), on_progress
-        )
+        at_once = checks.at_least_one("concurrency", concurrency)
+        return await batch.add_many_async(self.add, jobs, at_once, on_progress)
 
     @described_by(Memory.search)
     async def search(
@@ -236,6 +235,16 @@ class AsyncMemory(Core):
             ),
             connection,
         )
+
+    @described_by(Memory.embed_pending)
+    async def embed_pending(
+        self,
+        *,
+        limit: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, int]:
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        return await self._run(flow, None)
 
     @described_by(Memory.delete)
     async def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:

@@ -65,13 +65,6 @@ async def add_many_async(
     return await asyncio.gather(*(one(job) for job in jobs))
 
 
-def check_concurrency(value: object) -> int:
-    """How many at the same time: a whole number from 1 up."""
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InputError("concurrency must be a whole number from 1 up")
-    return value
-
-
 def arguments(
     conversations: Iterable[Any], common: Mapping[str, Any], known: Iterable[str]
 ) -> list[dict[str, Any]]:

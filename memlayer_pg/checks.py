@@ -146,6 +146,13 @@ def top_k(value: object) -> int:
     return min(value, MOST)
 
 
+def at_least_one(name: str, value: object) -> int:
+    """A whole number from 1 up."""
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise InputError(f"{name} must be a whole number from 1 up")
+    return value
+
+
 def threshold(value: object) -> float:
     """The least cosine similarity, 0 to 1; None is the default."""
     if value is None:

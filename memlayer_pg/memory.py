@@ -11,7 +11,7 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 
-from memlayer_pg import batch, connections, db, flows, updating, writing
+from memlayer_pg import batch, checks, connections, db, flows, pending, updating, writing
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core
 from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run
@@ -137,7 +137,8 @@ class Memory(Core):
         that failed `{"error": exception}`.
         """
         jobs = batch.arguments(conversations, common, inspect.signature(self.add).parameters)
-        return batch.add_many(self.add, jobs, batch.check_concurrency(concurrency), on_progress)
+        at_once = checks.at_least_one("concurrency", concurrency)
+        return batch.add_many(self.add, jobs, at_once, on_progress)
 
     def search(
         self,
@@ -281,6 +282,22 @@ class Memory(Core):
             ),
             connection,
         )
+
+    def embed_pending(
+        self,
+        *,
+        limit: int | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+    ) -> dict[str, int]:
+        """Give memories that wait for a vector theirs: `{"embedded": n, "pending": left}`.
+
+        A memory waits when plain SQL stored it, or changed its text, without a vector; until then
+        words alone find it. `limit`: how many at most; None is all. `on_progress`: called with how
+        many are done and how many there are. Each is written by itself, so what was done stays when
+        the embedder fails or the call is interrupted; one that others go on changing is left.
+        """
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        return self._run(flow, None)
 
     def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
         """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none."""

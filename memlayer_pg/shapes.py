@@ -29,7 +29,10 @@ def moment(value: datetime | None) -> str | None:
 
 
 def memory(row: Row) -> dict[str, Any]:
-    """What get_all gives of a memory; observed_at, which mem0 has not, where a time was told."""
+    """What get_all gives of a memory.
+
+    mem0 has neither observed_at, which is there where a time was told, nor superseded_by.
+    """
     metadata = dict(row["metadata"])
     if row["memory_type"] is not None:
         metadata["memory_type"] = row["memory_type"]
@@ -46,6 +49,8 @@ def memory(row: Row) -> dict[str, Any]:
         found["expiration_date"] = row["expires_on"].isoformat()
     if abs(row["created_at"] - row["observed_at"]) > AT_ONCE:
         found["observed_at"] = moment(row["observed_at"])
+    if row.get("superseded_by") is not None:
+        found["superseded_by"] = str(row["superseded_by"])
     return found
 
 
@@ -56,8 +61,6 @@ def scored(row: Row, score: float | None, *, explain: bool = False) -> dict[str,
         if key == "created_at":
             found["score"] = score
         found[key] = value
-    if row.get("superseded_by") is not None:
-        found["superseded_by"] = str(row["superseded_by"])
     if explain:
         found["score_details"] = _details(row["score_details"])
     return found

@@ -128,6 +128,7 @@
 \ir api/get.sql
 \ir api/get_all.sql
 \ir api/update.sql
+\ir api/pending.sql
 \ir api/delete.sql
 \ir api/delete_all.sql
 \ir api/history.sql

@@ -4,10 +4,17 @@ create or replace function memlayer.create_ann_index(p_tenant text default 'defa
   volatile
   set search_path from current
 as $$
+declare
+  v_statement text   := memlayer.ann_index_statement(p_tenant);
+  v_model     bigint := (select d.id from memlayer.model d where d.tenant = p_tenant and d.state = 'active');
 begin
-  execute memlayer.ann_index_statement(p_tenant);
+  -- What an interrupted build beside writers left has the name already, and serves nobody.
+  if memlayer.ann_index(p_tenant, v_model) is null then
+    execute format('drop index if exists memlayer.%I', 'memory_ann_' || v_model);
+  end if;
+  execute v_statement;
   perform memlayer.refresh_statistics(p_tenant);
-  return memlayer.ann_index(p_tenant, (select d.id from memlayer.model d where d.tenant = p_tenant and d.state = 'active'));
+  return memlayer.ann_index(p_tenant, v_model);
 end;
 $$;
 

@@ -13,7 +13,7 @@ create or replace function memlayer.get_all(
   returns table (
     id uuid, text text, hash text, metadata jsonb, created_at timestamptz, updated_at timestamptz,
     user_id text, agent_id text, run_id text, actor_id text, role text, attributed_to text, memory_type text,
-    expires_on date, observed_at timestamptz, version int, cursor text, has_more boolean, total bigint)
+    expires_on date, observed_at timestamptz, version int, cursor text, has_more boolean, total bigint, superseded_by uuid)
   language plpgsql
   stable
   set search_path from current
@@ -22,16 +22,15 @@ as $$
 #variable_conflict use_column
 declare
   v_after record;
+  v_scope text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id)
+                  || ' and ' || memlayer.visible_predicate(p_show_expired, p_reference_date);
   v_rows  text;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   perform memlayer.require_top_k(p_top_k);
   select * into v_after from memlayer.cursor_position(p_after);
 
-  v_rows := concat_ws(' and ',
-    memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id),
-    memlayer.visible_predicate(p_show_expired, p_reference_date),
-    '(' || memlayer.filter_predicate(p_filters) || ')');
+  v_rows := v_scope || ' and (' || memlayer.filter_predicate(p_filters) || ')';
 
   return query execute format(
     $sql$
@@ -52,9 +51,18 @@ begin
     select n.id, n.text, n.hash, n.metadata, n.created_at, n.updated_at,
            n.user_id, n.agent_id, n.run_id, n.actor_id, n.role, n.attributed_to, n.memory_type,
            n.expires_on, n.observed_at, n.version,
-           memlayer.cursor_after(n.created_at, n.id), coalesce(n.has_more, false), c.total
+           memlayer.cursor_after(n.created_at, n.id), coalesce(n.has_more, false), c.total, s.id
       from counted c
       %4$s join numbered n on n.place <= $8
+      left join lateral (
+        -- The newest of the scope that updates or contradicts it, as in memlayer.search.
+        select m.id
+          from memlayer.link l
+          join memlayer.memory m on m.tenant = l.tenant and m.id = l.memory_id
+         where l.tenant = $1 and l.linked_id = n.id and l.kind <> 'related'
+           and %5$s
+         order by m.created_at desc, m.id
+         limit 1) s on true
      order by n.place
     $sql$,
     v_rows,
@@ -62,11 +70,12 @@ begin
     case when p_with_total
       then format('select count(*) as total from memlayer.memory m where %s', v_rows)
       else 'select null::bigint as total' end,
-    case when p_with_total then 'left' else 'inner' end)
+    case when p_with_total then 'left' else 'inner' end,
+    v_scope)
     using p_tenant, p_user_id, p_agent_id, p_run_id, coalesce(p_reference_date, memlayer.today()),
           v_after.created_at, v_after.id, p_top_k;
 end;
 $$;
 
 comment on function memlayer.get_all is
-  'The memories of a scope, newest first, then by id. p_after takes the cursor of the last row of the page before. With p_with_total each row carries how many there are in all; an empty page is then one row whose id is null.';
+  'The memories of a scope, newest first, then by id. p_after takes the cursor of the last row of the page before. With p_with_total each row carries how many there are in all; an empty page is then one row whose id is null. superseded_by: the newer memory that updates or contradicts it.';

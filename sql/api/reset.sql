@@ -20,6 +20,7 @@ begin
   delete from memlayer.session s where s.tenant = p_tenant;
   delete from memlayer.history h where h.tenant = p_tenant;
   delete from memlayer.change c where c.tenant = p_tenant;
+  delete from memlayer.scope_statistic s where s.tenant = p_tenant;
   delete from memlayer.model d where d.tenant = p_tenant;
 
   insert into memlayer.change (tenant, id, operation, actor, deleted)
@@ -31,4 +32,4 @@ end;
 $$;
 
 comment on function memlayer.reset is
-  'Forgets everything of one tenant: memories, entities, links, messages, history and models; settings stay. One change row says who did it.';
+  'Forgets everything of one tenant: memories, entities, links, messages, history, statistics and models; settings stay. One change row says who did it.';

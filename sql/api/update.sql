@@ -52,17 +52,30 @@ begin
    where m.tenant = p_tenant and m.id = p_id
   returning m.version into v_version;
 
-  -- Another text names others.
-  if p_text <> v_old.text then
+  -- Another text names others. One that waited for its vector may have been changed without us, or not:
+  -- it goes on naming what stands in it.
+  if p_text <> v_old.text or (p_text is not null and p_embedding is not null and v_old.embedding is null) then
     with gone as (
-      delete from memlayer.mention n where n.tenant = p_tenant and n.memory_id = p_id returning n.entity_id
+      delete from memlayer.mention n
+       using memlayer.entity e
+       where n.tenant = p_tenant and n.memory_id = p_id
+         and e.tenant = n.tenant and e.id = n.entity_id
+         and (p_text <> v_old.text or not memlayer.stands_in(memlayer.fold(p_text), e.folded_name))
+      returning n.entity_id
     )
     select array_agg(g.entity_id) into v_gone from gone g;
     insert into memlayer.mention (tenant, memory_id, entity_id)
     select distinct p_tenant, p_id, s.id
       from memlayer.store_entities(p_tenant, v_old.user_id, v_old.agent_id, v_old.run_id, p_entities, p_entity_embeddings, v_model,
-                                   array(select e.ordinality::int from jsonb_array_elements(p_entities) with ordinality e)) s;
+                                   array(select e.ordinality::int from jsonb_array_elements(p_entities) with ordinality e)) s
+    on conflict do nothing;
     perform memlayer.drop_orphans(p_tenant, v_gone);
+  end if;
+
+  if p_embedding is not null
+     and exists (select from memlayer.model d where d.tenant = p_tenant and d.id = v_model and d.sample < 64)
+  then
+    perform memlayer.calibrate(p_tenant, v_model);
   end if;
 
   if v_version <> v_old.version then
@@ -79,4 +92,4 @@ end;
 $$;
 
 comment on function memlayer.update is
-  'Changes a memory: another text with its vector and entities, metadata merged key by key, another or no expiry day. Null leaves a part as it is. What changes nothing writes nothing. ML002 when there is none, ML006 when it is not at p_expected_version.';
+  'Changes a memory: another text with its vector and entities, or the same text with the vector it waits for; metadata merged key by key, another or no expiry day. Null leaves a part as it is. What changes nothing writes nothing. ML002 when there is none, ML006 when it is not at p_expected_version.';

@@ -47,7 +47,7 @@ begin atomic
    where m.hash <> md5(m.text) or m.document <> d.document or m.dedup_key <> m.hash
       or m.document_length <> memlayer.document_length(d.document)
   union all
-  select m.tenant, 'the memory waits for its vector', m.id, 'its text was changed without one; memlayer.update sets both'
+  select m.tenant, 'the memory waits for its vector', m.id, 'words alone find it; memlayer embed-pending gives it one'
     from memory m
    where m.embedding is null
   union all

@@ -37,4 +37,4 @@ end;
 $$;
 
 comment on function memlayer.calibrate is
-  'Estimates what cosine similarity unrelated texts have under a model, from eight memories of the tenant on; from 64 the estimate is final. Called by memlayer.add.';
+  'Estimates what cosine similarity unrelated texts have under a model, from eight memories of the tenant on; from 64 the estimate is final. Called by memlayer.add and memlayer.update.';

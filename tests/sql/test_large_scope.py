@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import threading
 from collections.abc import Iterator
 from typing import Any
 
@@ -230,3 +231,34 @@ def test_words_alone_find_in_a_large_scope_by_the_word_index(large: Connection) 
 def test_an_index_needs_a_model_to_be_of(conn: Connection) -> None:
     with pytest.raises(errors.EmbeddingMismatch, match="no embedding model"), conn.transaction():
         call(conn, "create_ann_index", tenant="nobody")
+
+
+def test_an_index_left_unfinished_is_made_anew(large: Connection) -> None:
+    model = one(large, "select id from memlayer.model where tenant = 'default'")
+    name = f"memory_ann_{model}"
+    large.execute(
+        "update pg_index set indisvalid = false where indexrelid = %s::regclass",
+        [f"memlayer.{name}"],
+    )
+    assert explain(large, query="word1", user_id="big")["path"] == "exact"
+    assert [row["create_ann_index"] for row in call(large, "create_ann_index")] == [
+        f"memlayer.{name}"
+    ]
+    assert explain(large, query="word1", user_id="big")["path"] == "large"
+
+
+def test_of_two_refreshes_at_once_both_end_well(filled: Connection) -> None:
+    with psycopg.connect(filled.info.dsn) as first, psycopg.connect(filled.info.dsn) as second:
+        call(first, "refresh_statistics")
+        waiting = threading.Thread(target=call, args=(second, "refresh_statistics"))
+        waiting.start()
+        first.commit()
+        waiting.join()
+        second.commit()
+    assert one(filled, "select count(*) from memlayer.scope_statistic") == 1
+
+
+def test_a_reset_forgets_the_statistics(large: Connection) -> None:
+    call(large, "reset")
+    assert one(large, "select count(*) from memlayer.scope_statistic") == 0
+    assert one(large, "select count(*) from memlayer.term_statistic") == 0

@@ -78,6 +78,27 @@ def test_words_alone_show_it_too(conn: Connection) -> None:
     assert str(rows[1]["superseded_by"]) == new
 
 
+def test_a_list_shows_it_within_its_own_scope(conn: Connection) -> None:
+    facts = [{"text": "lives in Beijing", "metadata": {"first": True}}]
+    [old] = add(conn, facts=facts, embeddings=[NEAR], model="toy", agent_id="a")
+    replace(conn, old, "lives in Nanjing", FAR)
+    new = replace(conn, old, "lives in Shanghai", FAR, kind="contradicts")
+    gone = replace(conn, old, "lives nowhere", FAR)
+    call(conn, "delete", id=gone)
+
+    def listed(**scope: object) -> dict[str, str | None]:
+        rows = call(conn, "get_all", **scope)
+        return {row["text"]: row["superseded_by"] and str(row["superseded_by"]) for row in rows}
+
+    assert listed(user_id="ann") == {
+        "lives in Shanghai": None,
+        "lives in Nanjing": None,
+        "lives in Beijing": new,
+    }
+    assert listed(user_id="ann", filters={"first": True}) == {"lives in Beijing": new}
+    assert listed(agent_id="a") == {"lives in Beijing": None}
+
+
 def test_recency_counts_only_when_asked_and_halves_with_age(conn: Connection) -> None:
     conn.execute("select set_config('memlayer.now', '2026-03-01T00:00Z', true)")
     for text, day in (("old", "2026-01-30"), ("new", "2026-02-28")):
