@@ -6,9 +6,12 @@ create or replace function memlayer.buffer_messages(
   p_observed_at timestamptz
 )
   returns void
-  language sql
+  language plpgsql
   volatile
-begin atomic
+  set search_path from current
+as $$
+#variable_conflict use_column
+begin
   delete from memlayer.message m
    where m.tenant = p_tenant and m.session_id = p_session and m.seq <= p_last_seq - 10
      and jsonb_array_length(p_messages) > 0;
@@ -20,6 +23,7 @@ begin atomic
     from jsonb_array_elements(p_messages) with ordinality m
    where m.ordinality > jsonb_array_length(p_messages) - 10;
 end;
+$$;
 
 comment on function memlayer.buffer_messages is
   'Puts messages into the ring buffer of a session, whose lock the caller holds: the newest ten stay. p_last_seq is the number of the last of them.';

@@ -5,6 +5,7 @@ create or replace function memlayer.derive_memory()
 as $$
 declare
   v_by_api boolean := nullif(current_setting('memlayer.change_id', true), '') is not null;
+  v_config regconfig;
   v_model  memlayer.model;
 begin
   if tg_op = 'UPDATE' then
@@ -54,7 +55,8 @@ begin
 
   -- Touching the document alone has it made anew: that is how a change of language rebuilds it.
   if tg_op = 'INSERT' or new.text <> old.text or new.context is distinct from old.context or new.document is distinct from old.document then
-    new.document := memlayer.document(new.text, new.context, memlayer.text_search_config(new.tenant));
+    v_config := memlayer.text_search_config(new.tenant);
+    new.document := memlayer.document(new.text, new.context, v_config);
     new.document_length := memlayer.document_length(new.document);
   end if;
 
