@@ -2,26 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import psycopg
+import pytest
 
 from memlayer_pg import Config, schema
 from tests.api.harness import Harness, model
 from tests.api.test_reading import ANN, found, say
+from tests.conftest import temporary_folder
+
+
+@pytest.fixture
+def home() -> Iterator[Path]:
+    """A folder that is not there yet."""
+    with temporary_folder() as folder:
+        yield folder / "home"
 
 
 def test_memories_are_kept_in_a_folder_and_are_there_next_time(
-    tmp_path: Path, kind: str, endpoint: Any, caplog: Any
+    home: Path, kind: str, endpoint: Any, caplog: Any
 ) -> None:
-    config = Config(data_dir=tmp_path / "home", embedder=model(endpoint), llm=model(endpoint))
+    config = Config(data_dir=home, embedder=model(endpoint), llm=model(endpoint))
     memory = Harness(kind, config)
-    assert memory.location == str(tmp_path / "home")
-    assert not (tmp_path / "home").exists()
+    assert memory.location == str(home)
+    assert not home.exists()
     with caplog.at_level("INFO", "memlayer_pg"):
         say(memory, "tea")
-    assert str(tmp_path / "home") in caplog.text
+    assert str(home) in caplog.text
     with psycopg.connect(memory._server.dsn) as conn:
         assert conn.execute("select max(revision) from memlayer.deployment").fetchone() == (
             schema.HEAD,
