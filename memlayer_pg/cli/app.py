@@ -13,6 +13,7 @@ from memlayer_pg.cli.adding import add
 from memlayer_pg.cli.changing import delete, delete_all, reset, update
 from memlayer_pg.cli.checking import doctor, verify
 from memlayer_pg.cli.database import db
+from memlayer_pg.cli.embedding import embed_pending
 from memlayer_pg.cli.failures import Program
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
 from memlayer_pg.cli.serving import serve_embedded
@@ -33,6 +34,7 @@ COMMANDS = (
     history,
     messages,
     db,
+    embed_pending,
     verify,
     doctor,
     serve_embedded,

@@ -1,4 +1,4 @@
-"""`memlayer db`: the schema, and psql."""
+"""`memlayer db`: the schema, and psql; what else there is stands in modules of its own."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import Failed, WrongUse
+from memlayer_pg.cli.indexing import ann_index, recall_check, refresh_statistics
 from memlayer_pg.cli.language import set_language
 from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_settings
 
@@ -21,7 +22,7 @@ from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_setting
 @click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def db(ctx: click.Context) -> None:
-    """The schema in the database: lay it, change it, check it."""
+    """The database: its schema, language, indexes and statistics."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -146,7 +147,8 @@ def _known(revision: str | None) -> str:
     return schema.HEAD if revision in (None, "head") else str(revision)
 
 
-db.add_command(set_language)
+for command in (set_language, ann_index, refresh_statistics, recall_check):
+    db.add_command(command)
 
 
 @db.command(

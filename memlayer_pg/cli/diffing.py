@@ -54,7 +54,9 @@ def change(event: Mapping[str, Any], console: Console) -> Text:
     if new is None:
         return Text(shown(old), style="strike red") if marked else Text(f"[-{shown(old)}-]")
     if old == new:
-        return Text("the words are the same: metadata, expiry or another column changed", "dim")
+        return Text(
+            "the words are the same: metadata, expiry, vector or another column changed", "dim"
+        )
     return words(shown(old), shown(new), marked=marked)
 
 

@@ -145,20 +145,30 @@ def about(item: Mapping[str, Any], *extra: str) -> Text:
         parts.append(f"said by {shown(f'{name}, {speaker}' if name else speaker)}")
     if day := item.get("expiration_date"):
         parts.append(f"until {day}")
+    if newer := item.get("superseded_by"):
+        parts.append(f"superseded by {newer}")
     if item.get("metadata"):
         parts.append(one_line(json.dumps(item["metadata"], ensure_ascii=False), 200))
     return Text(" · ".join([*parts, *extra]), style="dim")
 
 
+def wording(item: Mapping[str, Any]) -> Text:
+    """The text of a memory; one that a newer memory updates or contradicts is marked as such."""
+    from rich.text import Text
+
+    text = shown(item["memory"], LONGEST)
+    if item.get("superseded_by") is None:
+        return Text(text)
+    return Text.assemble(("(superseded) ", "yellow"), (text, "dim"))
+
+
 def memories(found: list[Mapping[str, Any]]) -> Table:
     """Memories as a table, with when they were stored."""
     from rich.console import Group
-    from rich.text import Text
 
     table = grid("stored (UTC)", "memory")
     for item in found:
-        text = Text(shown(item["memory"], LONGEST))
-        table.add_row(minute(item["created_at"]), Group(text, about(item)))
+        table.add_row(minute(item["created_at"]), Group(wording(item), about(item)))
     return table
 
 

@@ -106,8 +106,10 @@ def memory(settings: Settings, *, embeds: bool = True, extracts: bool = False) -
         yield found
 
 
-def opened(config: Config, place: Place, embeds: bool, extracts: bool) -> Memory:
-    """A memory in a place; see `memory`."""
+def opened(
+    config: Config, place: Place, embeds: bool, extracts: bool, kind: type[Memory] | None = None
+) -> Memory:
+    """A memory in a place, of a `kind` if not simply a Memory; see `memory`."""
     from memlayer_pg import Memory
 
     config = replace(config, dsn=place.dsn)
@@ -117,7 +119,7 @@ def opened(config: Config, place: Place, embeds: bool, extracts: bool) -> Memory
         config = replace(config, llm=None)
     log.setLevel(logging.WARNING if extracts else logging.ERROR)
     try:
-        return Memory(config, embedder=None if embeds else NoEmbedder())
+        return (kind or Memory)(config, embedder=None if embeds else NoEmbedder())
     finally:
         log.setLevel(logging.WARNING)
 

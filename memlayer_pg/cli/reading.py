@@ -33,9 +33,26 @@ show_expired = click.option("--show-expired", is_flag=True, help="Expired ones t
     help="The least cosine similarity.",
 )
 @show_expired
+@click.option(
+    "--include-superseded/--no-superseded",
+    default=True,
+    help="Also what a newer memory updates or contradicts; below that one. Default: yes.",
+)
+@click.option(
+    "--recency-half-life",
+    type=click.FloatRange(0, min_open=True),
+    metavar="DAYS",
+    help="Newer ones count more: after so many days what age adds is half. Default: it adds none.",
+)
+@click.option(
+    "--fusion",
+    type=click.Choice(["calibrated", "additive"]),
+    help="How the parts become a score; additive is the formula of mem0. Default: the tenant's.",
+)
 @click.option("--keyword", is_flag=True, help="By words and names alone: no model is asked.")
 @click.option("--rerank", is_flag=True, help="In the order of the reranker.")
 @click.option("--explain", is_flag=True, help="Show the parts of each score.")
+@click.option("--plan", is_flag=True, help="Show how Postgres searches instead of what it finds.")
 @pass_settings
 def search(
     settings: Settings,
@@ -47,24 +64,42 @@ def search(
     top_k: int,
     threshold: float,
     show_expired: bool,
+    include_superseded: bool,
+    recency_half_life: float | None,
+    fusion: str | None,
     keyword: bool,
     rerank: bool,
     explain: bool,
+    plan: bool,
 ) -> None:
     """The memories that best answer QUERY, best first."""
     where = filters(conditions, user_id=user_id, agent_id=agent_id, run_id=run_id)
-    if keyword and explain:
-        raise click.UsageError("--explain shows what a --keyword search has not")
-    if keyword and rerank:
-        raise click.UsageError("--keyword asks no model, and --rerank does")
+    _exclude("--plan", plan, {"--rerank": rerank, "--explain": explain})
+    further = {
+        "--rerank": rerank,
+        "--explain": explain,
+        "--no-superseded": not include_superseded,
+        "--recency-half-life": recency_half_life is not None,
+        "--fusion": fusion is not None,
+    }
+    _exclude("--keyword", keyword, further)
     asked: dict[str, Any] = {"filters": where, "top_k": top_k, "show_expired": show_expired}
+    if not keyword:
+        asked |= {
+            "threshold": threshold,
+            "rerank": rerank,
+            "explain": explain,
+            "include_superseded": include_superseded,
+            "recency_half_life": recency_half_life,
+            "fusion": fusion,
+        }
+    if plan:
+        from memlayer_pg.cli import planning
+
+        planning.show(settings, planning.plan(settings, query, keyword=keyword, **asked))
+        return
     with places.memory(settings, embeds=not keyword) as memory:
-        if keyword:
-            found = memory.keyword_search(query, **asked)
-        else:
-            found = memory.search(
-                query, threshold=threshold, rerank=rerank, explain=explain, **asked
-            )
+        found = (memory.keyword_search if keyword else memory.search)(query, **asked)
     if settings.as_json:
         output.as_json(found)
     elif not found["results"]:
@@ -73,7 +108,14 @@ def search(
         console = output.console()
         console.print(scoring.results(found["results"], console, explain=explain))
         if explain:
-            console.print(scoring.legend(console))
+            console.print(scoring.legend(found["results"], console))
+
+
+def _exclude(name: str, given: bool, others: dict[str, bool]) -> None:
+    """UsageError when an option is given together with one of the others."""
+    for other, is_given in others.items():
+        if given and is_given:
+            raise click.UsageError(f"{name} and {other} exclude each other")
 
 
 @click.command(cls=WithSettings, name="list")

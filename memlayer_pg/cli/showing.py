@@ -62,7 +62,8 @@ class Screen:
             table = scoring.results(search["results"], self.console, explain=True, ids=False)
             self.console.print(table)
             self.console.print()
-        self.console.print(scoring.legend(self.console))
+        results = [item for search in found for item in search["results"]]
+        self.console.print(scoring.legend(results, self.console))
 
     def correction(self, found: dict[str, Any]) -> None:
         self._head("3", "A memory changes, and its history says how and by whom")

@@ -73,6 +73,60 @@ def test_explain_shows_parts_that_sum_to_the_score(shell: Shell) -> None:
     assert parts["final_score"] == hit["score"]
 
 
+def test_the_parts_of_a_score_are_named_for_what_they_are(shell: Shell) -> None:
+    for n in range(8):
+        shell.add(f"Ann drinks tea number {n}")
+    search = ("search", "tea", "--user", "ann", "--explain")
+    assert "meaning (cosine, less what unrelated texts have)" in shell.well(*search).out
+    additive = shell.well(*search, "--fusion", "additive").out
+    assert "meaning (cosine)" in additive
+    assert "recency" not in additive
+    recent = (*search, "--recency-half-life", "30")
+    assert "0.500 recency" in shell.well(*recent).out
+    assert "recency (age)" in shell.well(*recent).out
+    for hit in shell.well(*recent, "--json").json["results"]:
+        assert hit["score_details"]["recency"] == pytest.approx(0.5, abs=0.01)
+
+
+def test_what_was_superseded_is_marked_and_can_be_left_out(
+    shell: Shell, endpoint: Endpoint
+) -> None:
+    env = {"MEMLAYER_LLM_BASE_URL": endpoint.base_url, "MEMLAYER_LLM_MODEL": "talker"}
+    endpoint.facts("Ann lives in Beijing")
+    shell.well("add", "I live in Beijing", "--user", "ann", **env)
+    endpoint.facts({"text": "Ann lives in Shanghai", "links": [{"id": 0, "kind": "updates"}]})
+    shell.well("add", "I moved to Shanghai", "--user", "ann", **env)
+    search = ("search", "Ann lives in Beijing", "--user", "ann")
+    new, old = shell.well(*search, "--json").json["results"]
+    assert (new["memory"], old["superseded_by"]) == ("Ann lives in Shanghai", new["id"])
+    for args in (search, (*search, "--explain"), ("list", "--user", "ann")):
+        shown = shell.well(*args).out
+        assert shown.count("(superseded) Ann lives in Beijing") == 1
+        assert f"superseded by {new['id']}" in " ".join(shown.split())
+    assert "superseded (a newer memory replaced it)" in shell.well(*search, "--explain").out
+    left = shell.well(*search, "--no-superseded", "--json").json["results"]
+    assert [hit["id"] for hit in left] == [new["id"]]
+
+
+def test_a_plan_says_how_it_is_searched(shell: Shell) -> None:
+    shell.add("Ann drinks oolong tea with Bob")
+    shell.add("Ann plays the cello")
+    search = ("search", "What does Bob drink?", "--user", "ann", "--plan")
+    told = shell.well(*search, "--json").json
+    assert told["path"] == "exact"
+    legs = told["legs"]
+    assert (legs["nearest"], legs["wordiest"], legs["found"]) == (2, 1, 2)
+    assert told["plan"][0]["Execution Time"] > 0
+    assert "memlayer.memory" in told["statement"]
+    shown = shell.well(*search).out
+    assert "every memory of the scope is read" in shown
+    assert f"2 by meaning, 1 by words, {legs['named']} by names, 2 in all" in shown
+    by_words = shell.well(
+        *search, "--keyword", "--json", MEMLAYER_EMBEDDER_BASE_URL="http://127.0.0.1:1/v1"
+    )
+    assert by_words.json["legs"]["nearest"] == 0
+
+
 def test_a_reranker_has_the_last_word(shell: Shell, endpoint: Endpoint) -> None:
     shell.add("oolong tea")
     shell.add("a tea house")

@@ -47,6 +47,45 @@ def test_a_part_that_was_not_looked_for_is_not_shown() -> None:
     assert "meaning" not in scoring.explained(details, terminal()).plain
 
 
+def test_recency_is_shown_where_it_counts() -> None:
+    assert "recency" not in scoring.explained({**DETAILS, "recency": 0.0}, terminal()).plain
+    details = {**DETAILS, "recency": 0.5, "raw_score": 2.0, "max_possible_score": 3.0}
+    text = scoring.explained(details, terminal()).plain
+    bar = text.partition("  ")[0]
+    assert [bar.count(glyph) for glyph in "█▓▒░"] == [7, 4, 3, 5]
+    assert text.endswith("(0.800 meaning + 0.400 words + 0.300 names + 0.500 recency) / 3")
+
+
+def test_what_was_superseded_loses_the_end_of_its_bar() -> None:
+    details = {**DETAILS, "superseded": -0.5, "raw_score": 1.0, "final_score": 0.4}
+    text = scoring.explained(details, terminal()).plain
+    bar = text.partition("  ")[0]
+    assert bar == "█" * 9 + "▓" * 2 + "-" * 6 + "·" * 11
+    assert text.endswith("(0.800 meaning + 0.400 words + 0.300 names - 0.500 superseded) / 2.5")
+
+
+def test_the_legend_names_the_parts_there_are_and_what_meaning_is() -> None:
+    def legend(**details: float) -> str:
+        return scoring.legend([{"score_details": {**DETAILS, **details}}], terminal()).plain
+
+    plain = legend(cosine_similarity=0.8, recency=0.0, superseded=0.0)
+    assert "meaning (cosine)" in plain
+    assert "recency" not in plain
+    assert "superseded" not in plain
+    assert "meaning (cosine, less what unrelated texts have)" in legend(cosine_similarity=0.9)
+    assert "recency (age)" in legend(recency=0.1)
+    assert "superseded (a newer memory replaced it)" in legend(superseded=-0.1)
+
+
+def test_a_superseded_memory_is_marked() -> None:
+    item = {"id": "1", "memory": "lives in Beijing", "created_at": "2026-01-02T03:04:05+00:00"}
+    console = Console(file=io.StringIO(), width=100)
+    console.print(output.memories([{**item, "superseded_by": "2"}, item]))
+    shown = console.file.getvalue()  # type: ignore[attr-defined]
+    assert shown.count("(superseded) lives in Beijing") == 1
+    assert shown.count("superseded by 2") == 1
+
+
 def test_there_are_no_bars_where_there_is_no_terminal() -> None:
     text = scoring.explained(DETAILS, Console(file=io.StringIO())).plain
     assert text == "(0.800 meaning + 0.400 words + 0.300 names) / 2.5"
