@@ -15,9 +15,10 @@ vector at hand). The operations and their arguments:
 
 from __future__ import annotations
 
-import itertools
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from queue import LifoQueue
 from typing import Any, Protocol
 
 import psycopg
@@ -120,20 +121,28 @@ class Ours(Local):
 
 
 class Connections:
-    """A connection for each client, which is what a pool comes to."""
+    """Connections that are lent for a call, which is what a pool comes to."""
 
     def __init__(self, dsn: str) -> None:
         self._dsn = dsn
         self._open: list[psycopg.Connection[Any]] = []
-        self._next = itertools.count()
+        self._idle: LifoQueue[psycopg.Connection[Any]] = LifoQueue()
 
-    def one(self, clients: int = 1) -> psycopg.Connection[Any]:
+    def have(self, clients: int) -> None:
+        """Open as many as there are clients."""
         while len(self._open) < clients:
             conn = connect(self._dsn)
             conn.autocommit = True
-            conn.prepare_threshold = 0
             self._open.append(conn)
-        return self._open[next(self._next) % clients]
+            self._idle.put(conn)
+
+    @contextmanager
+    def lent(self) -> Iterator[psycopg.Connection[Any]]:
+        conn = self._idle.get()
+        try:
+            yield conn
+        finally:
+            self._idle.put(conn)
 
     def close(self) -> None:
         for conn in self._open:
@@ -153,24 +162,25 @@ class Plain(Local):
         super().__init__(name)
         self._vectors = vectors
         self._connections = Connections(dsn)
-        self._clients = 1
 
     def run(self, operation: str, arguments: Sequence[Arguments], clients: int) -> Batch:
-        self._clients = clients
-        self._connections.one(clients)
+        self._connections.have(clients)
         return super().run(operation, arguments, clients)
 
     def close(self) -> None:
         self._connections.close()
 
     def _rows(self, query: str, args: Sequence[Any]) -> Call:
-        conn = self._connections.one(self._clients)
-        return lambda: conn.cursor(binary=True).execute(query, args, prepare=True).fetchall()
+        def rows() -> list[Any]:
+            with self._connections.lent() as conn, conn.cursor(binary=True) as cursor:
+                return cursor.execute(query, args, prepare=True).fetchall()
+
+        return rows
 
     def _search(self, user: str, question: str) -> Call:
         vector = self.shape(self._vectors.of([question])[0])
         return self._rows(
-            f"select id from {self.table} where user_id = %s order by embedding <=> %s "
+            f"select id from {self.table} where user_id = %s order by embedding <=> %b "
             f"limit {TOP_K}",
             [user, vector],
         )
@@ -179,7 +189,7 @@ class Plain(Local):
         vector = self.shape(self._vectors.of([question])[0])
         return self._rows(
             f"select id from {self.table} where user_id = %s and metadata @> %s "
-            f"order by embedding <=> %s limit {TOP_K}",
+            f"order by embedding <=> %b limit {TOP_K}",
             [user, Jsonb({"category": category}), vector],
         )
 
@@ -188,15 +198,19 @@ class Written(Plain):
     """The plain table, with the floors of what is not a search."""
 
     def _insert(self, user: str, text: str) -> Call:
-        conn = self._connections.one(self._clients)
         metadata = Jsonb({"category": "c1", "source": "chat", "importance": 1, "pinned": False})
         row = [uuid.uuid4(), user, text, metadata, Vector(self._vectors.of([text])[0])]
-        return lambda: conn.execute(
-            "insert into plain (id, user_id, text, metadata, embedding, created_at) "
-            "values (%s, %s, %s, %s, %s, now())",
-            row,
-            prepare=True,
-        )
+
+        def insert() -> None:
+            with self._connections.lent() as conn:
+                conn.execute(
+                    "insert into plain (id, user_id, text, metadata, embedding, created_at) "
+                    "values (%s, %s, %s, %s, %b, now())",
+                    row,
+                    prepare=True,
+                )
+
+        return insert
 
     def _add(self, user: str, number: int) -> Call:
         return self._insert(user, f"one row of about a dozen words for user {user} {number}")
@@ -226,10 +240,9 @@ class Written(Plain):
 
     def _delete_all(self, user: str) -> Call:
         """From tables like ours, with the same foreign keys and indexes and without history."""
-        conn = self._connections.one()
 
         def delete() -> None:
-            with conn.transaction():
+            with self._connections.lent() as conn, conn.transaction():
                 for table in ("memory", "entity"):
                     conn.execute(
                         f"delete from bare.{table} where tenant = 'default' and user_id = %s",

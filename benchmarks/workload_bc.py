@@ -139,7 +139,7 @@ class Bare(contenders.Plain):
 
     def _search(self, user: str, question: str) -> contenders.Call:
         vector = HalfVector(self._vectors.of([question])[0])
-        return self._rows(f"select id from best order by embedding <=> %s limit {TOP_K}", [vector])
+        return self._rows(f"select id from best order by embedding <=> %b limit {TOP_K}", [vector])
 
     def can(self, operation: str) -> bool:
         return operation == "search"
@@ -148,6 +148,7 @@ class Bare(contenders.Plain):
 def large_scope(store: Store, *, hnsw: bool) -> Results:
     """Search in the large scope: exactly, and where there is one with an index; and how much of
     what an exact search finds ours does."""
+    _without_index(store)
     truth = _exact(store)
     ours = store.ours()
     exact = store.measured(ours, store.plain(), store.best())
@@ -167,6 +168,17 @@ def large_scope(store: Store, *, hnsw: bool) -> Results:
         for contender in with_index:
             contender.close()
     return found
+
+
+def _without_index(store: Store) -> None:
+    """Take down the indexes that an earlier run has left in a store that was kept."""
+    with psycopg.connect(store.dsn) as conn:
+        made = conn.execute(
+            "select indexrelid::regclass::text from pg_index join pg_class c on c.oid = indexrelid "
+            "join pg_am a on a.oid = c.relam where a.amname = 'hnsw'"
+        ).fetchall()
+        for (index,) in made:
+            conn.execute(f"drop index {index}")
 
 
 def _questions(store: Store) -> list[HalfVector]:
