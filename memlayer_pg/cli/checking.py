@@ -51,10 +51,11 @@ def doctor(settings: Settings, offline: bool) -> None:
     Looks at the server, the schema and the store of the tenant, and sends each model a tiny
     request. Exit code 1 when something is not in place.
     """
-    from memlayer_pg.cli import asking, checks
+    from memlayer_pg.cli import asking, looking
 
     config = settings.config()
-    found = list(checks.database(config))
+    with output.working("looking at the database"):
+        found = list(looking.database(config))
     with output.working("asking the models"):
         found += [asking.embedder(config, offline=offline), asking.chat(config, offline=offline)]
         if reranker := asking.reranker(config, offline=offline):

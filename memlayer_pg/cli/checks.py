@@ -1,23 +1,16 @@
-"""What `memlayer doctor` looks at, one function a line of its report."""
+"""What `memlayer doctor` looks at, a function a line of its report; `scaling` has more of them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from memlayer_pg.cli import places
 from memlayer_pg.config import Config
-from memlayer_pg.errors import ConfigError, DatabaseError, MemlayerError
+from memlayer_pg.errors import ConfigError
 
 if TYPE_CHECKING:
     import psycopg
-
-EXACT = 20_000
-"""Memories of one scope up to which comparing a query with every vector is fast enough."""
-
-NOT_ALLOWED = "42501"
-NOT_THERE = ("3F000", "42P01", "42883")
 
 
 @dataclass(frozen=True)
@@ -31,37 +24,6 @@ class Check:
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
-
-
-Look = Callable[["psycopg.Connection[Any]", Config], Check]
-
-
-def database(config: Config) -> Iterator[Check]:
-    """Everything about the database; only that it is not to be had, when it is not."""
-    try:
-        with places.database(config) as place, places.connection(place.dsn) as conn:
-            where = f"our own server in {place.shown}" if place.embedded else place.shown
-            yield Check("database", "ok", where)
-            for name, look in LOOKS.items():
-                yield _looked(name, look, conn, config)
-    except MemlayerError as error:
-        hint = error.suggestion or "Look at --dsn or MEMLAYER_DSN, and whether the server runs."
-        yield Check("database", "fail", error.message.strip(), hint)
-
-
-def _looked(name: str, look: Look, conn: psycopg.Connection[Any], config: Config) -> Check:
-    """What a look found; that it could not look, where the role or the schema is in the way."""
-    from memlayer_pg import db
-
-    try:
-        with db.translated():
-            return look(conn, config)
-    except DatabaseError as error:
-        if error.sqlstate == NOT_ALLOWED:
-            return Check(name, "warn", error.message, "Run this as the owner of the schema.")
-        if error.sqlstate in NOT_THERE:
-            return Check(name, "warn", "cannot be looked at without the schema")
-        raise
 
 
 def server(conn: psycopg.Connection[Any], config: Config) -> Check:
@@ -151,48 +113,8 @@ def pending(conn: psycopg.Connection[Any], config: Config) -> Check:
         "vectors",
         "warn",
         f"{count:,} memories have none, words alone find them; one is {example}",
-        "Give them their text once more: memlayer update ID TEXT embeds it.",
+        "memlayer embed-pending",
     )
-
-
-def scopes(conn: psycopg.Connection[Any], config: Config) -> Check:
-    """The largest scope, against what an exact search is good for."""
-    columns = ("user_id", "agent_id", "run_id")
-    each = " union all ".join(
-        f"(select '{name[:-3]}', {name}, count(*) from memlayer.memory "
-        f"where tenant = %(tenant)s and {name} is not null group by {name} "
-        "order by 3 desc, 2 limit 1)"
-        for name in columns
-    )
-    row = conn.execute(f"{each} order by 3 desc limit 1".encode(), {"tenant": config.tenant})
-    largest = row.fetchone()
-    if largest is None:
-        return Check("scopes", "ok", f"tenant {config.tenant} has no memories yet")
-    kind, name, count = largest
-    said = f"the largest is {kind} {name}: {count:,} of {EXACT:,} that are searched exactly at ease"
-    if count <= EXACT:
-        return Check("scopes", "ok", said)
-    return Check(
-        "scopes",
-        "warn",
-        f"{kind} {name} has {count:,} memories: every search of them compares all vectors",
-        "Name more in its searches: user and agent, or user and run.",
-    )
-
-
-def indexes(conn: psycopg.Connection[Any], config: Config) -> Check:
-    """Indexes whose making was interrupted: they cost and serve nobody."""
-    [broken] = one(
-        conn,
-        "select string_agg(indexrelid::regclass::text, ', ' order by indexrelid::regclass::text) "
-        "from pg_index join pg_class on pg_class.oid = indrelid "
-        "where relnamespace = to_regnamespace('memlayer') and not indisvalid",
-    )
-    if broken:
-        return Check(
-            "indexes", "warn", f"not valid: {broken}", f"reindex index concurrently {broken}"
-        )
-    return Check("indexes", "ok", "all valid")
 
 
 def sizes(conn: psycopg.Connection[Any], config: Config) -> Check:
@@ -237,19 +159,6 @@ def model(conn: psycopg.Connection[Any], config: Config) -> Check:
             f"Configure {name} (MEMLAYER_EMBEDDER_MODEL), or use another tenant.",
         )
     return Check("model", "ok", stored)
-
-
-LOOKS: dict[str, Look] = {
-    "server": server,
-    "pgvector": extension,
-    "letters": letters,
-    "schema": schema,
-    "model": model,
-    "vectors": pending,
-    "scopes": scopes,
-    "indexes": indexes,
-    "sizes": sizes,
-}
 
 
 def one(conn: psycopg.Connection[Any], query: str, *values: Any) -> tuple[Any, ...]:

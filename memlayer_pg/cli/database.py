@@ -22,7 +22,7 @@ from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_setting
 @click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def db(ctx: click.Context) -> None:
-    """The database: its schema, language, indexes and statistics."""
+    """The database: its schema, language and indexes."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 

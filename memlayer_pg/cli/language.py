@@ -17,7 +17,7 @@ BATCH = 1000
 @click.argument("config", required=False)
 @pass_settings
 def set_language(settings: Settings, config: str | None) -> None:
-    """Index and search by the text-search configuration CONFIG.
+    """Index and search by text-search configuration CONFIG.
 
     Such as english, german, or simple (no stems, no stop words). It is the tenant's; without CONFIG
     it is shown. What is remembered already is indexed anew while others read and write. A command

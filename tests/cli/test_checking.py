@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import psycopg
 import pytest
 
-from memlayer_pg.cli import checks
+from memlayer_pg.cli import looking, scaling
 from tests.cli.running import Shell, memlayer
+from tests.cli.test_indexing import ann_index, blocked, builder, fill, started
 from tests.endpoint import Endpoint
 
 
@@ -17,6 +19,16 @@ def doctor(shell: Shell, *args: str, code: int = 0, **env: str) -> dict[str, dic
     ran = shell("doctor", "--json", *args, **env)
     assert ran.code == code, ran.out + ran.err
     return {check["name"]: check for check in ran.json}
+
+
+def large(shell: Shell) -> dict[str, dict[str, Any]]:
+    """The lines about large scopes; that the vectors are of another model is no matter here."""
+    found = {check["name"]: check for check in shell("doctor", "--offline", "--json").json}
+    return {name: found[name] for name in ("scopes", "statistics", "recall", "indexes")}
+
+
+def statuses(found: dict[str, dict[str, Any]]) -> list[str]:
+    return [check["status"] for check in found.values()]
 
 
 def test_a_store_that_is_well_ends_with_0(alone: Shell) -> None:
@@ -47,7 +59,7 @@ def test_everything_in_place_is_ok(shell: Shell, endpoint: Endpoint) -> None:
     }
     found = doctor(shell, **models)
     assert {name: check["status"] for name, check in found.items()} == dict.fromkeys(
-        ["database", *checks.LOOKS, "embedder", "llm"], "ok"
+        ["database", *looking.LOOKS, "embedder", "llm"], "ok"
     )
     assert "64 dimensions" in found["embedder"]["said"]
     assert len(endpoint.requests) == 2
@@ -109,31 +121,119 @@ def test_memories_without_a_vector_are_a_warning(shell: Shell) -> None:
     found = doctor(shell, "--offline")["vectors"]
     assert found["status"] == "warn"
     assert memory_id in found["said"]
-    shell.well("update", memory_id, "green tea, rather")
+    assert found["next_step"] == "memlayer embed-pending"
+    shell.well("embed-pending")
     assert doctor(shell, "--offline")["vectors"]["status"] == "ok"
 
 
-def test_a_scope_that_outgrows_an_exact_search_is_a_warning(
+def test_a_scope_that_outgrows_an_exact_search_is_a_warning_until_it_has_an_index(
+    shell: Shell,
+) -> None:
+    assert "has no memories yet" in large(shell)["scopes"]["said"]
+    fill(shell, 40, user_id="big")
+    found = large(shell)
+    assert statuses(found) == ["ok", "ok", "ok", "ok"]
+    assert "user big: 40 memories, up to 50" in found["scopes"]["said"]
+
+    fill(shell, 20, user_id="big")
+    found = large(shell)
+    assert statuses(found) == ["warn", "warn", "ok", "ok"]
+    assert "user big has 60 memories" in found["scopes"]["said"]
+    assert found["scopes"]["next_step"] == "memlayer db ann-index"
+    assert "never counted" in found["statistics"]["said"]
+
+    shell.well("db", "ann-index")
+    found = large(shell)
+    assert statuses(found) == ["ok", "ok", "ok", "ok"]
+    assert ann_index(shell) in found["scopes"]["said"]
+    assert f"{ann_index(shell)} finds 1.00" in found["recall"]["said"]
+
+
+def test_an_index_that_no_scope_needs_is_named(shell: Shell) -> None:
+    fill(shell, 10, user_id="small")
+    shell.well("db", "ann-index")
+    found = large(shell)["scopes"]
+    assert found["status"] == "ok"
+    assert "slows every add" in found["said"]
+    assert "--drop" in found["next_step"]
+
+
+def test_statistics_that_much_has_changed_since_are_a_warning(shell: Shell) -> None:
+    fill(shell, 100, user_id="big")
+    shell.well("db", "ann-index")
+    fill(shell, 9, user_id="big")
+    assert large(shell)["statistics"]["status"] == "ok"
+    fill(shell, 8, user_id="big")
+    found = large(shell)["statistics"]
+    assert found["status"] == "warn"
+    assert "of user big 17 memories came or went" in found["said"]
+    assert found["next_step"] == "memlayer db refresh-statistics"
+    shell.well("db", "refresh-statistics")
+    assert large(shell)["statistics"]["status"] == "ok"
+    with psycopg.connect(shell.dsn) as conn:
+        conn.execute(
+            "delete from memlayer.memory where tenant = %s and text like 'fact 1%%'", [shell.tenant]
+        )
+    assert large(shell)["statistics"]["status"] == "warn"
+
+
+def test_expired_memories_need_no_statistics(shell: Shell) -> None:
+    fill(shell, 45, user_id="big")
+    fill(shell, 15, user_id="big", expires_on="2020-01-01")
+    shell.well("db", "refresh-statistics")
+    assert large(shell)["statistics"]["status"] == "ok"
+
+
+def test_an_index_that_misses_too_much_is_a_warning(
     shell: Shell, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    shell.add("one")
-    shell.add("two", "--run", "r1")
-    assert "user ann: 2" in doctor(shell, "--offline")["scopes"]["said"]
-    monkeypatch.setattr(checks, "EXACT", 1)
-    found = doctor(shell, "--offline")["scopes"]
+    fill(shell, 60, user_id="big")
+    shell.well("db", "ann-index")
+    monkeypatch.setattr(scaling, "RECALL", 1.01)
+    found = large(shell)["recall"]
     assert found["status"] == "warn"
-    assert "user ann has 2 memories" in found["said"]
+    assert f"reindex index concurrently memlayer.{ann_index(shell)}" in found["next_step"]
+    shell.well(*shlex.split(found["next_step"])[1:])
 
 
 def test_an_index_that_was_left_unfinished_is_a_warning(alone: Shell) -> None:
-    with psycopg.connect(alone.dsn, autocommit=True) as conn:
-        conn.execute(
-            "update pg_index set indisvalid = false "
-            "where indexrelid = 'memlayer.memory_pending_idx'::regclass"
-        )
-    found = doctor(alone, "--offline")["indexes"]
+    fill(alone, 60, user_id="big")
+    alone.well("db", "ann-index")
+    for name, step in (
+        (ann_index(alone), "memlayer db ann-index --tenant default"),
+        ("memory_pending_idx", "reindex index concurrently memlayer.memory_pending_idx"),
+    ):
+        invalid = "update pg_index set indisvalid = %s where indexrelid = %s::regclass"
+        with psycopg.connect(alone.dsn) as conn:
+            conn.execute(invalid, [False, f"memlayer.{name}"])
+        found = large(alone)
+        assert found["indexes"]["status"] == "warn"
+        assert step in found["indexes"]["next_step"]
+        with psycopg.connect(alone.dsn) as conn:
+            conn.execute(invalid, [True, f"memlayer.{name}"])
+    assert large(alone)["indexes"]["status"] == "ok"
+
+
+def test_an_index_of_a_model_that_is_gone_is_a_warning(alone: Shell) -> None:
+    fill(alone, 10, user_id="small")
+    alone.well("db", "ann-index")
+    name = ann_index(alone)
+    alone.well("reset", "--yes")
+    found = large(alone)["indexes"]
     assert found["status"] == "warn"
-    assert "memory_pending_idx" in found["next_step"]
+    assert found["next_step"] == f"drop index concurrently memlayer.{name}"
+
+
+def test_an_index_that_is_being_made_is_left_in_peace(alone: Shell) -> None:
+    fill(alone, 60, user_id="big")
+    with started(alone) as running:
+        with blocked(alone):
+            pid = builder(alone)
+            found = large(alone)
+        running.communicate()
+    assert (found["scopes"]["status"], found["indexes"]["status"]) == ("ok", "ok")
+    assert f"process {pid} is making" in found["scopes"]["said"]
+    assert f"process {pid} is making" in found["indexes"]["said"]
 
 
 def test_a_missing_schema_is_a_failure_and_the_rest_is_looked_at(empty: str) -> None:

@@ -31,7 +31,7 @@ def fill(shell: Shell, size: int, **scope: str) -> None:
         )
         add(
             conn,
-            *(f"fact {n} of many" for n in range(size)),
+            *(f"fact {n} of {size}" for n in range(size)),
             embeddings=[[rng.gauss(0, 1) for _ in range(16)] for _ in range(size)],
             model="toy",
             tenant=shell.tenant,
