@@ -28,6 +28,8 @@ Results = dict[str, list[dict[str, Any]]]
 
 SCOPE = "scope"
 """The user whose scope is large."""
+WRITER = "writer"
+"""A user to whom memories are added: the scope itself stays as it is."""
 QUESTIONS = 50
 """How many answers recall is measured on."""
 EACH = 1000
@@ -104,17 +106,24 @@ class Store:
     def about(self, per_user: int) -> dict[str, Any]:
         return {"workload": self.workload, "memories": self.memories, "per_user": per_user}
 
-    def searches(
-        self, measured: list[Measured], users: Sequence[str], per_user: int
+    def turns(
+        self,
+        measured: list[Measured],
+        users: Sequence[str],
+        per_user: int,
+        operation: str = "search",
     ) -> list[measure.Row]:
-        """Search as one of these users, in turns."""
+        """An operation as one of these users, in turns."""
         script = Script(self.writer, users)
-        with bar(f"{self.workload}: measuring", 1) as done:
+        with bar(f"{self.workload}: {operation}", 1) as done:
             batches = measure.in_turns(
-                measured, "search", lambda calls: script.take("search", calls), self._options.effort
+                measured,
+                operation,
+                lambda calls: script.take(operation, calls),
+                self._options.effort,
             )
             done(1)
-        return measure.rows(batches, **self.about(per_user), operation="search", clients=1)
+        return measure.rows(batches, **self.about(per_user), operation=operation, clients=1)
 
     def drop(self) -> None:
         if self._options.keep is None:
@@ -153,9 +162,12 @@ def large_scope(store: Store, *, hnsw: bool) -> Results:
     ours = store.ours()
     exact = store.measured(ours, store.plain(), store.best())
     found: Results = {
-        "speed": store.searches(exact, [SCOPE], store.scope),
+        "speed": store.turns(exact, [SCOPE], store.scope),
         "recall": [_recall(store, truth, "ours")],
     }
+    writers = store.measured(ours, contenders.Written(store.dsn, store.vectors))
+    found["speed"] += store.turns(writers, [WRITER], store.scope, "add")
+    writers[-1].close()
     for contender in exact:
         contender.close()
     if hnsw:
@@ -164,7 +176,9 @@ def large_scope(store: Store, *, hnsw: bool) -> Results:
         if indexed:
             with_index += store.measured(store.ours("ours, ANN"))
             found["recall"].append(_recall(store, truth, "ours, ANN"))
-        found["speed"] += store.searches(with_index, [SCOPE], store.scope)
+            # What the index costs those who write, whoever they are.
+            found["speed"] += store.turns(with_index[1:], [WRITER], store.scope, "add")
+        found["speed"] += store.turns(with_index, [SCOPE], store.scope)
         for contender in with_index:
             contender.close()
     return found
@@ -254,7 +268,7 @@ def run(options: Options, place: Place, vectors: Vectors) -> Results:
                 *small.measured(Few(small)),
                 *large.measured(large.ours(), large.plain(), large.best()),
             ]
-            found["speed"] += large.searches(pair, many, EACH)
+            found["speed"] += large.turns(pair, many, EACH)
             for contender in pair:
                 contender.close()
             large.workload = "B2"
