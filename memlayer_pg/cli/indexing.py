@@ -45,7 +45,7 @@ def ann_index(settings: Settings, drops: bool, memory: str | None) -> None:
 
 
 def _create(settings: Settings, place: places.Place, tenant: str, memory: str | None) -> None:
-    from memlayer_pg.cli import building, large
+    from memlayer_pg.cli import building, large, scaling
 
     start = time.monotonic()
     made = building.create(place, tenant, memory)
@@ -72,6 +72,8 @@ def _create(settings: Settings, place: places.Place, tenant: str, memory: str | 
             output.console().print(_counted(statistics))
         if scope is not None and recall is not None:
             click.echo(f"{output.shown(str(scope))}, {scope.memories:,} memories: {_told(recall)}")
+    if recall is not None and recall["recall"] is not None and recall["recall"] < scaling.RECALL:
+        say("warning", "it misses many of the nearest; --drop has all searched exactly again")
     if scope is None or scope.memories <= exact:
         say("note", f"no scope has more than {exact:,} memories: all are searched without it")
 

@@ -15,6 +15,7 @@ PATHS = {
     "exact": "every memory of the scope is read",
     "large": "by indexes and stored statistics, the scope is too large to be read in full",
 }
+BEFORE = {"exact": "", "large": ", the vector index included"}
 LEGS = {"nearest": "by meaning", "wordiest": "by words", "named": "by names", "found": "in all"}
 
 
@@ -50,7 +51,8 @@ def show(settings: Settings, told: Row) -> None:
     lines = {
         "path": f"{told['path']}: {PATHS[told['path']]}",
         "candidates": ", ".join(f"{told['legs'][key]} {name}" for key, name in LEGS.items()),
-        "results": str(executed["Plan"]["Actual Rows"]),
+        "results": f"{executed['Plan']['Actual Rows']:.0f}",
+        "preparing": f"{told['prepared_ms']:.1f} ms{BEFORE[told['path']]}",
         "planning": f"{executed['Planning Time']:.1f} ms",
         "execution": f"{executed['Execution Time']:.1f} ms",
         "plan": "shown with --json",

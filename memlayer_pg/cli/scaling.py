@@ -100,7 +100,8 @@ def statistics(conn: psycopg.Connection[Any], config: Config) -> Check:
             return Check("statistics", "warn", said, REFRESH)
     if not counted:
         return Check("statistics", "ok", f"no scope has more than {exact:,} memories to be counted")
-    return Check("statistics", "ok", f"{len(counted)} scopes, counted {minute(min(counted))} UTC")
+    said = f"large scopes counted: {len(counted)}, the first on {minute(min(counted))} UTC"
+    return Check("statistics", "ok", said)
 
 
 def recall(conn: psycopg.Connection[Any], config: Config) -> Check:
@@ -119,8 +120,8 @@ def recall(conn: psycopg.Connection[Any], config: Config) -> Check:
     said = f"{index.name} finds {row['recall']:.2f} of the nearest of {found[0]}"
     if row["recall"] >= RECALL:
         return Check("recall", "ok", said)
-    anew = f"memlayer db psql -c 'reindex index concurrently memlayer.{index.name}'"
-    return Check("recall", "warn", said, anew)
+    anew = f"reindex index concurrently memlayer.{index.name}"
+    return Check("recall", "warn", said, f"{anew}; where that is no help: {MAKE} --drop")
 
 
 def indexes(conn: psycopg.Connection[Any], config: Config) -> Check:

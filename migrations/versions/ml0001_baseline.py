@@ -114,7 +114,7 @@ FILES = {
     "api/messages.sql": "ff25351de16a",
     "api/recall_context.sql": "49d68c74580a",
     "api/search.sql": "d06957500441",
-    "api/explain_search.sql": "96899b35f71e",
+    "api/explain_search.sql": "e822c5dfce1e",
     "api/keyword_search.sql": "444f078686ce",
     "api/similar_to.sql": "598210142edf",
     "api/get.sql": "ce211464cf2c",

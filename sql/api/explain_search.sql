@@ -17,14 +17,15 @@ create or replace function memlayer.explain_search(
   p_demote_superseded  boolean   default true,
   p_recency_half_life  float8    default null
 )
-  returns table (path text, legs jsonb, plan jsonb, statement text)
+  returns table (path text, legs jsonb, plan jsonb, statement text, prepared_ms float8)
   language plpgsql
   volatile
   set search_path from current
   set jit = off
 as $$
 declare
-  s record;
+  v_start timestamptz := clock_timestamp();
+  s       record;
 begin
   if p_recency_half_life <= 0 then
     raise exception using
@@ -36,6 +37,7 @@ begin
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
       p_reference_date, p_fusion, p_include_superseded, p_demote_superseded);
+  prepared_ms := extract(epoch from clock_timestamp() - v_start) * 1000;
   path := s.path;
   statement := s.statement;
 
@@ -58,4 +60,4 @@ end;
 $$;
 
 comment on function memlayer.explain_search is
-  'How memlayer.search works for the same arguments: which path, how many rows each leg found, the executed plan as EXPLAIN gives it, and the statement. For support; it runs the search twice.';
+  'How memlayer.search works for the same arguments: which path, how many rows each leg found, the executed plan as EXPLAIN gives it, the statement, and the milliseconds before it (the vector index is asked there). For support; it runs the search twice.';

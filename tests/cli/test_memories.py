@@ -117,6 +117,7 @@ def test_a_plan_says_how_it_is_searched(shell: Shell) -> None:
     legs = told["legs"]
     assert (legs["nearest"], legs["wordiest"], legs["found"]) == (2, 1, 2)
     assert told["plan"][0]["Execution Time"] > 0
+    assert told["prepared_ms"] > 0
     assert "memlayer.memory" in told["statement"]
     shown = shell.well(*search).out
     assert "every memory of the scope is read" in shown
