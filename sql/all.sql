@@ -94,6 +94,7 @@
 -- Searching
 \ir search/require_top_k.sql
 \ir search/fusion.sql
+\ir search/fusion_k1.sql
 \ir search/visible_predicate.sql
 \ir search/cursor_after.sql
 \ir search/cursor_position.sql
@@ -115,6 +116,7 @@
 \ir search/large_legs.sql
 \ir search/superseded_leg.sql
 \ir search/search_statement.sql
+\ir search/compiled.sql
 \ir search/prepare_search.sql
 
 -- The API: what programs call, and psql may too

@@ -36,7 +36,7 @@ begin
   select * into s
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
-      p_reference_date, p_fusion, p_include_superseded, p_demote_superseded);
+      p_reference_date, p_fusion, p_explain => true);
   prepared_ms := extract(epoch from clock_timestamp() - v_start) * 1000;
   path := s.path;
   statement := s.statement;
@@ -49,12 +49,12 @@ scale as materialized', 1) || $sql$
     into legs
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
   execute 'explain (analyze, buffers, format json) ' || s.statement
     into plan
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
   return next;
 end;
 $$;

@@ -38,11 +38,11 @@ begin
   select * into s
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
-      p_reference_date, p_fusion, p_include_superseded, p_demote_superseded);
+      p_reference_date, p_fusion);
   return query execute s.statement
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
 end;
 $$;
 

@@ -29,21 +29,38 @@ begin
        where e.ordinality = any (p_wanted)
        order by memlayer.fold(e.value ->> 'name'), e.ordinality
     ),
-    resolved as (
-      select n.*, known.id as known_id
+    known as materialized (
+      select n.place, e.id
         from named n
-        left join lateral (
-          select e.id
-            from memlayer.entity e
-           where e.tenant = p_tenant
-             and (e.user_id  = p_user_id  or (p_user_id  is null and e.user_id  is null))
-             and (e.agent_id = p_agent_id or (p_agent_id is null and e.agent_id is null))
-             and (e.run_id   = p_run_id   or (p_run_id   is null and e.run_id   is null))
-             and (e.folded_name = n.folded_name
-                  or (e.embedding_model = p_model and 1 - (e.embedding <=> n.embedding) >= 0.95))
-           order by e.folded_name = n.folded_name desc, e.embedding <=> n.embedding, e.id
-           limit 1
-        ) known on true
+        join memlayer.entity e
+          on e.tenant = p_tenant
+         and (e.user_id  = p_user_id  or (p_user_id  is null and e.user_id  is null))
+         and (e.agent_id = p_agent_id or (p_agent_id is null and e.agent_id is null))
+         and (e.run_id   = p_run_id   or (p_run_id   is null and e.run_id   is null))
+         and e.folded_name = n.folded_name
+    ),
+    alike as materialized (
+      -- Vectors are compared only for names that are new, each once.
+      select n.place, e.id, e.distance
+        from named n
+       cross join lateral (
+         select e.id, e.embedding <=> n.embedding as distance
+           from memlayer.entity e
+          where e.tenant = p_tenant
+            and (e.user_id  = p_user_id  or (p_user_id  is null and e.user_id  is null))
+            and (e.agent_id = p_agent_id or (p_agent_id is null and e.agent_id is null))
+            and (e.run_id   = p_run_id   or (p_run_id   is null and e.run_id   is null))
+            and e.embedding_model = p_model
+          order by distance, e.id
+          limit 1) e
+       where n.embedding is not null
+         and n.place not in (select k.place from known k)
+    ),
+    resolved as (
+      select n.*, coalesce(k.id, a.id) as known_id
+        from named n
+        left join known k using (place)
+        left join alike a on a.place = n.place and a.distance <= 0.05
     ),
     added as (
       insert into memlayer.entity (tenant, user_id, agent_id, run_id, name, type, embedding, embedding_model)

@@ -1,7 +1,7 @@
 create or replace function memlayer.entity_leg(
-  p_scope      text,
-  p_similarity text,
-  p_is_long    boolean
+  p_scope   text,
+  p_fusion  text,
+  p_is_long boolean
 )
   returns text
   language sql
@@ -39,7 +39,8 @@ entity as materialized (
     from mentioned m
     join spread p using (folded_name)
    group by m.memory_id
-)$sql$, p_scope, p_similarity,
+)$sql$, p_scope,
+  case p_fusion when 'additive' then '1 - (e.embedding <=> q)' else '(1 - (e.embedding <=> q) - $16) / (1 - $16)' end,
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
   case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end);
 

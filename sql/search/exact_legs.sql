@@ -13,7 +13,7 @@ with recursive scoped as materialized (
   -- Every visible memory of the scope: what statistics are of. The filter only marks what may be found.
   select m.id, m.created_at, m.observed_at, m.document_length,
          %2$s as kept,
-         case when m.embedding_model = $7 then greatest(1 - (m.embedding <=> $6), 0) end as cosine,
+         case when m.embedding_model = $7 and %2$s then greatest(1 - (m.embedding <=> $6), 0) end as cosine,
          case when m.document @@ $9 then m.document end as document,
          m.document @@ $10 as matches
     from memlayer.memory m

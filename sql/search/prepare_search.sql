@@ -11,12 +11,12 @@ create or replace function memlayer.prepare_search(
   p_show_expired       boolean,
   p_reference_date     date,
   p_fusion             text,
-  p_include_superseded boolean,
-  p_demote_superseded  boolean
+  p_explain            boolean default false
 )
   returns table (
     statement text, path text, day date, model bigint, terms text[], any_term tsquery, must tsquery, depth bigint,
-    possible_names text[], calibration float8, kind text, scope_id text, nearest uuid[], folded text, moment timestamptz)
+    possible_names text[], calibration float8, kind text, scope_id text, nearest uuid[], folded text, moment timestamptz,
+    has_superseded boolean)
   language plpgsql
   stable
   set search_path from current
@@ -26,8 +26,10 @@ declare
   v_where    text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id)
                      || ' and ' || memlayer.visible_predicate(p_show_expired, p_reference_date);
   v_filter   text := '(' || memlayer.filter_predicate(p_filters) || ')';
+  v_k1       float8 := memlayer.fusion_k1(v_fusion);
   v_entities text;
   v_legs     text;
+  v_compiled text;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   perform memlayer.require_top_k(p_top_k);
@@ -43,10 +45,7 @@ begin
   if length(folded) <= 300 then
     possible_names := memlayer.possible_names(folded);
   end if;
-  v_entities := memlayer.entity_leg(
-    memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id),
-    case v_fusion when 'additive' then '1 - (e.embedding <=> q)' else '(1 - (e.embedding <=> q) - $16) / (1 - $16)' end,
-    length(folded) > 300);
+  has_superseded := exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
 
   -- A large scope with stored statistics is not read in full; for vectors it takes an index, too.
   if model is null or memlayer.ann_index(p_tenant, model) is not null then
@@ -65,20 +64,31 @@ begin
       v_where || ' and ' || v_filter, p_tenant, p_user_id, p_agent_id, p_run_id, day, p_embedding, model, depth,
       p_is_filtered => v_filter <> '(true)') end;
     any_term := memlayer.any_term(memlayer.rarest_terms(p_tenant, kind, scope_id, terms));
-    v_legs := memlayer.large_legs(v_where, v_filter, v_entities, case v_fusion when 'additive' then 1.2 else 0.3 end);
   else
     path := 'exact';
     any_term := memlayer.any_term(terms);
-    v_legs := memlayer.exact_legs(v_where, v_filter, v_entities, case v_fusion when 'additive' then 1.2 else 0.3 end);
+    -- The usual search is compiled; a filter, another fusion or another day make a statement of their own.
+    v_compiled := case
+      when p_explain or v_filter <> '(true)' or v_fusion <> 'calibrated' or p_show_expired or p_reference_date is not null or length(folded) > 300 then null
+      when p_user_id is not null then 'user'
+      when p_run_id is not null then 'run'
+      else 'agent' end;
   end if;
 
-  statement := memlayer.search_statement(
-    v_legs, v_where, v_fusion,
-    exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related'),
-    p_include_superseded, p_demote_superseded);
+  if v_compiled is not null then
+    statement := format(
+      'select * from memlayer.search_of_%s($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)',
+      v_compiled);
+  else
+    v_entities := memlayer.entity_leg(
+      memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id), v_fusion, length(folded) > 300);
+    v_legs := case path when 'large' then memlayer.large_legs(v_where, v_filter, v_entities, v_k1)
+                        else memlayer.exact_legs(v_where, v_filter, v_entities, v_k1) end;
+    statement := memlayer.search_statement(v_legs, v_where, v_fusion);
+  end if;
   return next;
 end;
 $$;
 
 comment on function memlayer.prepare_search is
-  'What memlayer.search is about to run: the statement, which path it takes (exact or large), and the values of its parameters.';
+  'What memlayer.search is about to run: which path (exact or large), the statement, and the values of its parameters. With p_explain the statement is written out even where a compiled one is run.';

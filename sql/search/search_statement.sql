@@ -1,10 +1,7 @@
 create or replace function memlayer.search_statement(
-  p_legs               text,
-  p_where              text,
-  p_fusion             text,
-  p_has_superseded     boolean,
-  p_include_superseded boolean,
-  p_demote_superseded  boolean
+  p_legs   text,
+  p_where  text,
+  p_fusion text
 )
   returns text
   language sql
@@ -39,8 +36,8 @@ ranked as (
     from summed s
    cross join scale c
     left join superseded u on u.id = s.id
-   where %5$s
-   order by score desc, s.created_at desc, s.id
+   where $25 or u.superseded_by is null
+   order by score desc, s.cosine desc nulls last, s.created_at desc, s.id
    limit $13
 )
 select m.id, m.text, m.hash, m.metadata, r.score::float8, m.created_at, m.updated_at,
@@ -52,14 +49,14 @@ select m.id, m.text, m.hash, m.metadata, r.score::float8, m.created_at, m.update
          'raw_score', r.raw, 'max_possible_score', r.max_possible, 'final_score', r.score, 'threshold', $12,
          'cosine_similarity', r.cosine)
   from ranked r
-  join memlayer.memory m on m.tenant = $1 and m.id = r.id
- order by r.score desc, r.created_at desc, r.id
+ cross join lateral (
+   select m.* from memlayer.memory m where m.tenant = $1 and m.id = r.id offset 0) m
+ order by r.score desc, r.cosine desc nulls last, r.created_at desc, r.id
 $sql$,
     case p_fusion when 'additive' then 'f.cosine' else 'case when f.cosine is not null then greatest((f.cosine - $16) / (1 - $16), 0) end' end,
     case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(f.bm25, cardinality($8))' else 'case when f.bm25 > 0 then sqrt(least(f.bm25 / b.bm25, 1)) end' end,
     case p_fusion when 'additive' then 1.0 else 0.25 end,
-    memlayer.superseded_leg(p_where, p_has_superseded, p_demote_superseded),
-    case when p_include_superseded then 'true' else 'u.superseded_by is null' end);
+    memlayer.superseded_leg(p_where));
 
 comment on function memlayer.search_statement is
-  'The statement memlayer.search runs: the legs, then gate, fusion and order. Parameters: $1 tenant, $2 user, $3 agent, $4 run, $5 day, $6 vector, $7 model, $8 terms, $9 any of them, $10 what a match must hold, $11 depth of each leg, $12 threshold, $13 rows, $14 what could be a name, $15 vectors of names, $16 the usual cosine similarity of unrelated texts, $17 and $18 the scope of stored statistics, $19 the nearest by index, $20 the folded query, $21 the moment recency counts from, $22 its half-life in days.';
+  'The statement memlayer.search runs: the legs, then gate, fusion and order. Parameters: $1 tenant, $2 user, $3 agent, $4 run, $5 day, $6 vector, $7 model, $8 terms, $9 any of them, $10 what a match must hold, $11 depth of each leg, $12 threshold, $13 rows, $14 what could be a name, $15 vectors of names, $16 the usual cosine similarity of unrelated texts, $17 and $18 the scope of stored statistics, $19 the nearest by index, $20 the folded query, $21 the moment recency counts from, $22 its half-life in days, $23 whether the tenant has superseded memories, $24 whether to rank them below, $25 whether to find them.';

@@ -1,25 +1,20 @@
-create or replace function memlayer.superseded_leg(
-  p_where          text,
-  p_has_superseded boolean,
-  p_demote         boolean
-)
+create or replace function memlayer.superseded_leg(p_where text)
   returns text
   language sql
   immutable
   parallel safe
-return case when not p_has_superseded
-then 'superseded as (select null::uuid as id, null::uuid as superseded_by, null::float8 as ceiling where false)'
-else format($sql$newer as materialized (
+return format($sql$newer as materialized (
   -- What the scope holds that updates or contradicts a memory found.
   select s.id, n.id as newer_id, n.created_at
     from summed s
    cross join lateral (
      select m.id, m.created_at
        from memlayer.link l
-       join memlayer.memory m on m.tenant = l.tenant and m.id = l.memory_id
+      cross join lateral (
+        select m.id, m.created_at from memlayer.memory m where m.id = l.memory_id and %1$s offset 0) m
       where l.tenant = $1 and l.linked_id = s.id and l.kind <> 'related'
-        and %1$s
      offset 0) n
+   where $23
 ),
 above as (
   select n.id, n.newer_id from newer n
@@ -27,13 +22,13 @@ above as (
   select a.id, n.newer_id from above a join newer n on n.id = a.newer_id
 ),
 superseded as materialized (
-  -- Below whatever replaced it, however near to the query it is: a hair below the lowest of those found.
+  -- Below whatever replaced it, however near to the query it is: a hair below the lowest of those found, for each of them.
   select n.id,
          (array_agg(n.newer_id order by n.created_at desc, n.newer_id))[1] as superseded_by,
-         case when %2$L then (select min(s.total) - 0.001 from above a join summed s on s.id = a.newer_id where a.id = n.id) end as ceiling
+         case when $24 then (select min(s.total) - 0.001 * count(*) from above a join summed s on s.id = a.newer_id where a.id = n.id) end as ceiling
     from newer n
    group by n.id
-)$sql$, p_where, p_demote) end;
+)$sql$, p_where);
 
 comment on function memlayer.superseded_leg is
   'Which memories found were replaced or contradicted by a newer one of the scope: the CTE superseded (id, superseded_by, ceiling).';
