@@ -201,6 +201,20 @@ def test_the_vector_index_serves_the_nearest_of_a_large_scope(large: Connection)
     assert scanned(large, ann) == before + 1
 
 
+def test_the_kept_plan_reads_the_scope_index_and_no_table_from_end_to_end(
+    large: Connection,
+) -> None:
+    ask = {"query": "word1 zeppelin thing 9", "embedding": vector(random.Random(8)), "model": "toy"}
+    tables = ("memory", "entity", "mention", "link")
+    for lead, index in (("user_id", "memory_user_idx"), ("run_id", "memory_run_idx")):
+        for _ in range(3):
+            before = scanned(large, index)
+            in_full = [scanned(large, table) for table in tables]
+            call(large, "search", **ask, **{lead: "small"})
+            assert scanned(large, index) > before
+            assert [scanned(large, table) for table in tables] == in_full
+
+
 def test_a_selective_filter_reads_what_it_leaves_by_the_metadata_index(large: Connection) -> None:
     model = one(large, "select id from memlayer.model where tenant = 'default'")
     indexes = (f"memory_ann_{model}", "memory_metadata_idx")
