@@ -21,6 +21,7 @@ Number = TypeVar("Number", int, float)
 LLM_MODEL = "gpt-5-mini"
 EMBEDDING_MODEL = "text-embedding-3-small"
 TENANT = "default"
+CONTEXTS = ("off", "words", "full")
 LONGEST_NAME = 255
 """Bytes a tenant may have."""
 
@@ -74,6 +75,8 @@ class Config:
     `reranker`: an endpoint whose language model scores results, or any object with
     `rerank(query, documents, top_k)`; None leaves the order as it is.
     `custom_instructions`: added to the extraction prompt of every add.
+    `context`: "words": a message that is stored word for word is found by the words of what
+    somebody else said just before it, too; "full": its vector is of both; "off" (or False): alone.
     `data_dir`: where the server of our own keeps its files; None: the user's data directory.
     `min_size`, `max_size`: connections kept open, and at most open at once.
     `prepare_threshold`: prepare a statement on the server when it is run this often; None never
@@ -87,6 +90,7 @@ class Config:
     embedder: Endpoint | None = None
     reranker: Any = field(default=None, repr=False)
     custom_instructions: str | None = None
+    context: str = "words"
     data_dir: Path | None = None
     min_size: int = 0
     max_size: int = 10
@@ -99,6 +103,10 @@ class Config:
                 raise ConfigError("dsn: must be a Postgres URL or a key=value string")
             object.__setattr__(self, "dsn", libpq_url(self.dsn))
         check_tenant(self.tenant)
+        if isinstance(self.context, bool):
+            object.__setattr__(self, "context", "full" if self.context else "off")
+        if self.context not in CONTEXTS:
+            raise ConfigError(f"context: must be off, words or full, not {self.context!r}")
         if self.max_size < 1 or not 0 <= self.min_size <= self.max_size:
             raise ConfigError(
                 f"min_size and max_size: need 0 <= min_size <= max_size and max_size >= 1, "
@@ -113,11 +121,12 @@ class Config:
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
         """The settings of MEMLAYER_* and OPENAI_*; ConfigError names a variable it cannot read.
 
-        MEMLAYER_DSN, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS, _MIN_SIZE, _MAX_SIZE,
-        _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT; MEMLAYER_LLM_MODEL, _LLM_BASE_URL,
-        _LLM_API_KEY, _LLM_TIMEOUT and the same with RERANKER, and with EMBEDDER, which has
-        _EMBEDDER_DIMENSIONS too. OPENAI_API_KEY and OPENAI_BASE_URL stand in for llm and embedder;
-        without any of them there is no llm. A reranker there is only by its own model or address.
+        MEMLAYER_DSN, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS, _CONTEXT, _MIN_SIZE,
+        _MAX_SIZE, _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT; MEMLAYER_LLM_MODEL,
+        _LLM_BASE_URL, _LLM_API_KEY, _LLM_TIMEOUT and the same with RERANKER, and with EMBEDDER,
+        which has _EMBEDDER_DIMENSIONS too. OPENAI_API_KEY and OPENAI_BASE_URL stand in for llm and
+        embedder; without any of them there is no llm, and no reranker without its own model or
+        address.
         """
         env = dict(os.environ if environ is None else environ)
         return cls(
@@ -127,6 +136,7 @@ class Config:
             embedder=_endpoint(env, "EMBEDDER", EMBEDDING_MODEL),
             reranker=_reranker(env),
             custom_instructions=_text(env, "MEMLAYER_CUSTOM_INSTRUCTIONS"),
+            context=(_text(env, "MEMLAYER_CONTEXT") or "words").lower(),
             data_dir=Path(folder) if (folder := _text(env, "MEMLAYER_DATA_DIR")) else None,
             min_size=_number(env, "MEMLAYER_MIN_SIZE", int, 0),
             max_size=_number(env, "MEMLAYER_MAX_SIZE", int, 10),

@@ -118,6 +118,7 @@ class Core:
             instructions=self.config.custom_instructions,
             extracts=self.llm is not None,
             reranks=self.reranker is not None,
+            context=self.config.context,
         )
 
     def _dsn(self) -> str:

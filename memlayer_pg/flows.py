@@ -22,13 +22,16 @@ QUERY_ENTITIES = 8
 class Store:
     """What a flow has to know about the `Memory` it works for.
 
-    `extracts`: there is a language model. `reranks`: there is a reranker.
+    `extracts`: there is a language model. `reranks`: there is a reranker. `context`: what
+    was said before a message that is stored word for word is "off", or indexed with its "words", or
+    part of its vector too: "full".
     """
 
     tenant: str = "default"
     instructions: str | None = None
     extracts: bool = True
     reranks: bool = False
+    context: str = "words"
 
 
 def search(

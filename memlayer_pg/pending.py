@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from memlayer_pg import checks, entities
+from memlayer_pg import checks, context, entities
 from memlayer_pg.effects import Flow, Row, call, embed
 from memlayer_pg.entities import Entities
 from memlayer_pg.errors import MemoryNotFound, VersionConflict
@@ -55,11 +55,6 @@ def embed_pending(store: Store, *, limit: object, on_progress: Progress | None) 
     return {"embedded": done, "pending": (yield from _count(store))}
 
 
-def embedded_text(text: str, context: str | None) -> str:
-    """What the vector of a memory is made of."""
-    return text if context is None else f"{context}\n{text}"
-
-
 def _count(store: Store) -> Flow[int]:
     [row] = yield from call("pending", p_tenant=store.tenant, p_limit=0, p_with_total=True)
     total: int = row["total"]
@@ -71,7 +66,7 @@ def _updates(store: Store, rows: list[Row]) -> Flow[list[dict[str, Any]]]:
     named = [Entities() for _ in rows]
     for row, found in zip(rows, named, strict=True):
         found.places(entities.named(row["text"]))
-    texts = [embedded_text(row["text"], row["context"]) for row in rows]
+    texts = [context.embedded(store, row["text"], row["context"]) for row in rows]
     names = list(dict.fromkeys(name for found in named for name in found.names))
     embedded = yield from embed([*texts, *names], "document")
     known = dict(zip(names, embedded.vectors[len(texts) :], strict=True))

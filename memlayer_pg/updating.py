@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 from typing import Any
 
-from memlayer_pg import checks, entities, jsonable
+from memlayer_pg import checks, context, entities, jsonable
 from memlayer_pg.checks import UNSET
 from memlayer_pg.effects import Embedded, Flow, call, embed
 from memlayer_pg.entities import Entities
@@ -86,7 +86,8 @@ def prepare_update(
         named.places(entities.named(wording))
         kept = [] if embedded is None else embedded
         if not kept:
-            kept.append((yield from embed([wording, *named.names], "document")))
+            whole = context.embedded(store, wording, rows[0]["context"])
+            kept.append((yield from embed([whole, *named.names], "document")))
         args |= {
             "p_embedding": kept[0].vectors[0],
             "p_model": kept[0].model,

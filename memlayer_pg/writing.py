@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
-from memlayer_pg import checks, entities, extract, jsonable, prompts, reply, shapes
+from memlayer_pg import checks, context, entities, extract, jsonable, prompts, reply, shapes
 from memlayer_pg.checks import Scope
 from memlayer_pg.effects import Embedded, Flow, Row, call, embed, generate
 from memlayer_pg.entities import Entities
@@ -29,8 +29,6 @@ log = logging.getLogger("memlayer_pg")
 PROCEDURAL = "procedural_memory"
 LOOKUP = 8000
 """Characters of a conversation, its newest, that are compared with what is remembered."""
-BACKGROUND = ("system", "tool")
-"""Roles that say nothing to be remembered by themselves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +102,7 @@ def prepare_add(
     if memory_type == PROCEDURAL and scope.agent_id is not None:
         return (yield from _procedure(store, spoken, prompt_, args))
     if not infer or not store.extracts:
-        return (yield from _verbatim(spoken, args))
+        return (yield from _verbatim(store, spoken, scope, args))
     return (yield from _facts(store, spoken, said_at, prompt_ or store.instructions, scope, args))
 
 
@@ -118,11 +116,11 @@ def _facts(
 ) -> Flow[Prepared]:
     """Facts that the language model draws from a conversation."""
     args = {**args, "p_messages": [_buffered(message) for message in spoken]}
-    if all(message.role in BACKGROUND for message in spoken):
+    if all(message.role in context.BACKGROUND for message in spoken):
         return Prepared(args=args)
     lines = [f"{said.role}: {said.content}" for said in spoken if said.role != "tool"]
     looked_up = yield from embed(["\n".join(lines)[-LOOKUP:]], "query")
-    [context] = yield from call(
+    [recalled] = yield from call(
         "recall_context",
         p_tenant=store.tenant,
         **scope.args(),
@@ -131,14 +129,14 @@ def _facts(
         p_idempotency_key=args.get("p_idempotency_key"),
         p_request_hash=args.get("p_request_hash"),
     )
-    if context["replay"] is not None:
-        return Prepared(result=shapes.added(context["replay"], None))
-    known: list[Row] = context["memories"] or []
+    if recalled["replay"] is not None:
+        return Prepared(result=shapes.added(recalled["replay"], None))
+    known: list[Row] = recalled["memories"] or []
     today = datetime.now(UTC)
     generated = yield from generate(
         prompts.extraction_messages(
             conversation=spoken,
-            recent_messages=[_remembered(row) for row in context["messages"] or []],
+            recent_messages=[_remembered(row) for row in recalled["messages"] or []],
             memories=[{"id": n, "text": row["text"]} for n, row in enumerate(known)],
             observed_on=(said_at or spoken[-1].created_at or today).date(),
             today=today.date(),
@@ -176,24 +174,31 @@ def _facts(
     return Prepared(args=args)
 
 
-def _verbatim(spoken: list[Message], args: dict[str, Any]) -> Flow[Prepared]:
+def _verbatim(
+    store: Store, spoken: list[Message], scope: Scope, args: dict[str, Any]
+) -> Flow[Prepared]:
     """What was said, word for word: one memory a message, but for what the system said."""
     stored = [message for message in spoken if message.role != "system"]
     args = {**args, "p_messages": [_buffered(message) for message in spoken]}
     if not stored:
         return Prepared(args=args)
+    before: list[str | None] = [None] * len(stored)
+    if store.context != "off":
+        before = yield from context.before(store.tenant, scope, spoken)
     named = Entities()
     facts: list[dict[str, Any]] = [
         {
             "text": message.content,
+            "context": said_before,
             "role": message.role,
             "actor_id": message.name,
             "observed_at": _iso(message.created_at),
             "entities": named.places(entities.named(message.content)),
         }
-        for message in stored
+        for message, said_before in zip(stored, before, strict=True)
     ]
-    embedded = yield from embed([message.content for message in stored] + named.names, "document")
+    texts = [context.embedded(store, fact["text"], fact["context"]) for fact in facts]
+    embedded = yield from embed(texts + named.names, "document")
     args |= _vectors(facts, named, embedded)
     args["p_usage"] = {"embedding_tokens": embedded.tokens}
     return Prepared(args=args, spoken=tuple((message.name, message.role) for message in stored))

@@ -16,7 +16,7 @@ create or replace function memlayer.update(
   returns table (
     id uuid, text text, hash text, metadata jsonb, created_at timestamptz, updated_at timestamptz,
     user_id text, agent_id text, run_id text, actor_id text, role text, attributed_to text, memory_type text,
-    expires_on date, observed_at timestamptz, version int, pending boolean)
+    expires_on date, observed_at timestamptz, version int, pending boolean, context text)
   language plpgsql
   volatile
   set search_path from current

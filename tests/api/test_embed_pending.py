@@ -62,7 +62,8 @@ def test_memories_inserted_by_plain_sql_are_embedded_in_few_requests(
     assert sql("select sample from memlayer.model where tenant = %(tenant)s")[0][0] >= 8
 
 
-def test_the_vector_is_of_the_context_and_the_text(memory: Any, endpoint: Any, sql: Any) -> None:
+def test_the_vector_is_of_the_context_and_the_text(make: Any, endpoint: Any, sql: Any) -> None:
+    memory = make(context="full")
     [id_] = say(memory, "Yes, daily")
     sql(
         "update memlayer.memory set context = 'Do you play the cello?', embedding = null"

@@ -44,7 +44,7 @@ def test_every_operation_takes_as_many_round_trips_as_it_must(
     assert len(endpoint.requests) == 3
     id_ = stored["id"]
     calls: list[tuple[Any, list[str], int]] = [
-        (lambda: say(warm, "Hello Bob"), ["add"], 1),
+        (lambda: say(warm, "Hello Bob"), ["messages", "add"], 1),
         (lambda: warm.search("what does Ann like?", filters=ANN), ["search"], 1),
         (lambda: warm.update(id_, "Ann likes coffee"), ["get", "update"], 1),
         (lambda: warm.update(id_, "Ann likes coffee", {"k": 1}), ["get", "update"], 0),

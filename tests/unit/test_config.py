@@ -198,6 +198,16 @@ def test_mem0s_reranker_by_language_model_becomes_an_endpoint(caplog: Any) -> No
     assert Config.from_mem0({"reranker": None}).reranker is None
 
 
+def test_the_context_is_switched_by_the_environment() -> None:
+    assert Config.from_env({}).context == Config().context == "words"
+    for text in ("off", "Words", "full"):
+        assert Config.from_env({"MEMLAYER_CONTEXT": text}).context == text.lower()
+    with pytest.raises(ConfigError, match="context: must be off, words or full, not 'maybe'"):
+        Config.from_env({"MEMLAYER_CONTEXT": "maybe"})
+    given: Any = {"context": False}
+    assert Config.from_mem0(given).context == "off"
+
+
 def test_a_reranker_of_the_environment_is_named_by_itself() -> None:
     assert Config.from_env({"OPENAI_API_KEY": "k"}).reranker is None
     found = Config.from_env({"OPENAI_API_KEY": "k", "MEMLAYER_RERANKER_MODEL": "m"}).reranker

@@ -43,6 +43,7 @@ ROW = {
     "observed_at": datetime(2026, 1, 2, tzinfo=UTC),
     "version": 3,
     "pending": False,
+    "context": None,
     "score": 0.5,
     "score_details": {},
 }
@@ -57,6 +58,7 @@ class World:
         self.calls: dict[str, Any] = {
             "recall_context": [{"messages": None, "memories": None, "replay": None}],
             "add": [],
+            "messages": [],
             **calls,
         }
 
@@ -123,10 +125,16 @@ def update(
     metadata: Any = None,
     expiration_date: Any = UNSET,
     data: Any = None,
+    store: Any = None,
 ) -> Any:
     return run(
         updating.update(
-            Store(), ID, text=text, metadata=metadata, expiration_date=expiration_date, data=data
+            store or Store(),
+            ID,
+            text=text,
+            metadata=metadata,
+            expiration_date=expiration_date,
+            data=data,
         ),
         world,
     )
@@ -250,7 +258,7 @@ def test_the_agents_view_is_taken_only_without_a_user() -> None:
     assert not view(user_id=None, run_id="r")
 
 
-def test_messages_word_for_word_need_one_request_and_one_statement() -> None:
+def test_messages_word_for_word_need_one_request_and_two_statements() -> None:
     world = World(add=added)
     messages = [
         {"role": "system", "content": "be nice"},
@@ -275,8 +283,8 @@ def test_messages_word_for_word_need_one_request_and_one_statement() -> None:
             },
         ]
     }
-    assert world.kinds == ["Embed", "add"]
-    assert world.seen[0].purpose == "document"
+    assert world.kinds == ["messages", "Embed", "add"]
+    assert world.seen[1].purpose == "document"
     assert [m["role"] for m in world.args("add")["p_messages"]] == ["system", "user", "assistant"]
     assert world.args("add")["p_entities"] == [{"name": "Oslo", "type": "thing"}]
 
@@ -285,7 +293,7 @@ def test_without_a_language_model_messages_are_stored_word_for_word() -> None:
     world = World(add=added)
     result = add(world, "I like tea", Store(extracts=False))
     assert result["results"][0]["role"] == "user"
-    assert world.kinds == ["Embed", "add"]
+    assert world.kinds == ["messages", "Embed", "add"]
 
 
 def test_facts_that_were_known_stand_apart_with_the_reason() -> None:
