@@ -89,6 +89,7 @@ CHECKS: dict[str, Callable[[Shop], None] | str] = {
     "transactions": "tests/api/test_crash.py",
     "concurrent updates": "tests/api/test_changing.py",
     "links between memories": "tests/sql/test_add.py",
+    "`infer=False` and what was said before": "tests/api/test_context.py",
     "the reranker by language model": "tests/models/test_rerank.py",
     "a reranker that fails": "tests/api/test_reading.py",
     "candidates of a search": "tests/sql/test_search.py",
