@@ -17,4 +17,4 @@ begin atomic
    where m.tenant = p_tenant and m.id = p_id;
 end;
 
-comment on function memlayer.get is 'One memory, expired or not; no row when there is none. pending: it waits for a vector. context: the message before it, which belongs into its vector.';
+comment on function memlayer.get is 'One memory, expired or not; no row when there is none. pending: it waits for a vector. context: the message before it, which is indexed with it.';

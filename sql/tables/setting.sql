@@ -13,5 +13,5 @@ comment on table memlayer.setting is 'One row a tenant that differs from the def
 comment on column memlayer.setting.tenant is 'The customer or application the row belongs to.';
 comment on column memlayer.setting.text_search_config is 'Stemmer and stop words of keyword documents and queries. Change it with memlayer db set-language, which rebuilds the documents.';
 comment on column memlayer.setting.history_retention is 'How long single history rows are kept; null for ever.';
-comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion, threshold, top_k.';
+comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion (calibrated or additive), exact_threshold (memories).';
 comment on column memlayer.setting.updated_at is 'When the row was last written.';
