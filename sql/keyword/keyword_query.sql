@@ -2,7 +2,7 @@ create or replace function memlayer.keyword_query(
   p_query  text,
   p_config regconfig default 'pg_catalog.english'
 )
-  returns table (terms text[], must tsquery)
+  returns table (terms text[], must tsquery, excluded tsquery)
   language plpgsql
   immutable
   parallel safe
@@ -35,6 +35,7 @@ begin
       v_phrase := memlayer.phrase(v_part, p_config);
       v_without := coalesce(v_without || v_phrase, v_phrase, v_without);
     end loop;
+    excluded := v_without;
     v_text := regexp_replace(v_text, c_excluded collate "C", ' ', 'g');
   end if;
 
@@ -85,6 +86,6 @@ end;
 $$;
 
 comment on function memlayer.keyword_query is
-  'What to look for: the lexemes to score by (any may match; the first 512), and a query every match must satisfy, null when nothing is left to look for. '
+  'What to look for: the lexemes to score by (any may match; the first 512), a query every match must satisfy, null when nothing is left to look for, and what no memory found may hold. '
   '"Quoted words", up to sixteen, must follow one another (also “…”, „…“, «…», 「…」); a minus before a word or quote excludes; every other sign is '
   'plain text, so no text is an error. Reads 4,000 characters.';

@@ -29,6 +29,7 @@ declare
   v_k1       float8 := memlayer.fusion_k1(v_fusion);
   v_entities text;
   v_legs     text;
+  v_excluded tsquery;
   v_compiled text;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
@@ -39,7 +40,12 @@ begin
   model       := memlayer.readable_model(p_tenant, p_model, p_embedding);
   calibration := memlayer.calibration(p_tenant, model);
   depth       := least(greatest(4 * p_top_k::bigint, 60), 2147483647);
-  select q.terms, q.must into terms, must from memlayer.keyword_query(p_query, memlayer.text_search_config(p_tenant)) q;
+  select q.terms, q.must, q.excluded into terms, must, v_excluded from memlayer.keyword_query(p_query, memlayer.text_search_config(p_tenant)) q;
+
+  -- What a minus excludes is found by no leg.
+  if v_excluded is not null then
+    v_filter := format('(%s and not m.document @@ %L::tsquery)', v_filter, v_excluded);
+  end if;
 
   folded := coalesce(left(memlayer.fold(p_query), 10000), '');
   if length(folded) <= 300 then

@@ -102,6 +102,13 @@ def test_phrases_must_match_and_a_minus_excludes(conn: Connection) -> None:
     assert words("red -apples") == ["red wine", "wine that is red"]
 
 
+def test_what_a_minus_excludes_is_not_found_by_its_meaning_either(conn: Connection) -> None:
+    add(conn, "red wine", "red apples", embeddings=[[1.0, 0.2], [1.0, 0.0]], model="toy")
+    assert found(conn, "red", [1.0, 0.0]) == ["red apples", "red wine"]
+    assert found(conn, "red -apples", [1.0, 0.0]) == ["red wine"]
+    assert found(conn, "-apples", [1.0, 0.0]) == ["red wine"]
+
+
 def test_expired_memories_take_no_place_and_the_last_day_counts(conn: Connection) -> None:
     conn.execute("set local time zone 'Asia/Tokyo'")
     for n in range(70):
