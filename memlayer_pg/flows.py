@@ -84,6 +84,7 @@ def search(
         p_top_k=limit,
         p_threshold=least,
         p_show_expired=bool(show_expired),
+        p_entities=entities,
         p_entity_embeddings=embedded and embedded.vectors[1:],
         p_reference_date=day,
         p_fusion=formula,

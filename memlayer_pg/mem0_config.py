@@ -77,7 +77,7 @@ def _store(store: Mapping[str, Any]) -> dict[str, Any]:
         )
     for key in ("hnsw", "diskann"):
         if key in store:
-            log.info("vector_store.config.%s is not used: memlayer db ann-index makes one where it is due", key)
+            log.info("vector_store.config.%s is not used; see memlayer db ann-index", key)
     found: dict[str, Any] = {"tenant": store.get("collection_name") or TENANT}
     if store.get("connection_string"):
         found["dsn"] = _with_sslmode(str(store["connection_string"]), store.get("sslmode"))

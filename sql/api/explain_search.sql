@@ -10,6 +10,7 @@ create or replace function memlayer.explain_search(
   p_top_k              int       default 20,
   p_threshold          float8    default 0.1,
   p_show_expired       boolean   default false,
+  p_entities           text[]    default null,
   p_entity_embeddings  halfvec[] default null,
   p_reference_date     date      default null,
   p_fusion             text      default null,
@@ -49,12 +50,12 @@ scale as materialized', 1) || $sql$
     into legs
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities;
   execute 'explain (analyze, buffers, format json) ' || s.statement
     into plan
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities;
   return next;
 end;
 $$;

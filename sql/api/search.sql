@@ -10,6 +10,7 @@ create or replace function memlayer.search(
   p_top_k              int       default 20,
   p_threshold          float8    default 0.1,
   p_show_expired       boolean   default false,
+  p_entities           text[]    default null,
   p_entity_embeddings  halfvec[] default null,
   p_reference_date     date      default null,
   p_fusion             text      default null,
@@ -42,9 +43,9 @@ begin
   return query execute s.statement
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
-          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded;
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities;
 end;
 $$;
 
 comment on function memlayer.search is
-  'The memories of a scope that best answer a query: cosine similarity, BM25 and entities, each over max(4 × top_k, 60) candidates, fused to a score from 0 to 1. A memory below p_threshold in cosine similarity is left out; without a vector words and names alone decide. The parts in score_details sum to raw_score. p_fusion: calibrated (the default) or additive, the formula of mem0. A memory that a newer one updates or contradicts carries its id in superseded_by and ranks below it (p_demote_superseded), or is left out (p_include_superseded false). p_recency_half_life: days after which age halves what recency adds, at most 0.5; null leaves age out.';
+  'The memories of a scope that best answer a query: cosine similarity, BM25 and entities, each over max(4 × top_k, 60) candidates, fused to a score from 0 to 1. A memory below p_threshold in cosine similarity is left out; without a vector words and names alone decide. p_entities names the vectors in p_entity_embeddings: one whose name the scope knows is not compared. The parts in score_details sum to raw_score. p_fusion: calibrated (the default) or additive, the formula of mem0. A memory that a newer one updates or contradicts carries its id in superseded_by and ranks below it (p_demote_superseded), or is left out (p_include_superseded false). p_recency_half_life: days after which age halves what recency adds, at most 0.5; null leaves age out.';

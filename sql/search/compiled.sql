@@ -17,7 +17,8 @@ create or replace function memlayer.search_of_%1$s(
   p_tenant text, p_user_id text, p_agent_id text, p_run_id text, p_day date, p_embedding halfvec, p_model bigint,
   p_terms text[], p_any_term tsquery, p_must tsquery, p_depth bigint, p_threshold float8, p_rows int, p_names text[],
   p_entity_embeddings halfvec[], p_calibration float8, p_kind text, p_scope_id text, p_nearest uuid[], p_folded text,
-  p_moment timestamptz, p_half_life float8, p_has_superseded boolean, p_demote boolean, p_include boolean)
+  p_moment timestamptz, p_half_life float8, p_has_superseded boolean, p_demote boolean, p_include boolean,
+  p_asked text[])
   returns table (
     id uuid, text text, hash text, metadata jsonb, score float8, created_at timestamptz, updated_at timestamptz,
     user_id text, agent_id text, run_id text, actor_id text, role text, attributed_to text, memory_type text,

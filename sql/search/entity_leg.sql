@@ -7,21 +7,27 @@ create or replace function memlayer.entity_leg(
   language sql
   immutable
   parallel safe
-return format($sql$likeness as materialized (
-  -- Names of the scope that stand in the query are known by sight; the others by their vectors ($15).
+return format($sql$seen as materialized (
+  -- Names of the scope that stand in the query are known by sight.
   select e.id, e.folded_name, 1.0 as similarity
     from memlayer.entity e
    where %1$s and %3$s
+),
+likeness as materialized (
+  -- The others by their vectors: reading those of a whole scope costs as much as its memories.
+  select s.id, s.folded_name, s.similarity from seen s
   union all
   select n.id, n.folded_name, n.similarity
-    from unnest($15) q
+    from unnest($15, $26) q (embedding, name)
    cross join lateral (
      select e.id, e.folded_name, %2$s as similarity
        from memlayer.entity e
       where %1$s and e.embedding_model = $7
-      order by e.embedding <=> q, e.id
+      order by e.embedding <=> q.embedding, e.id
       limit 500) n
-   where n.similarity >= 0.5
+   where q.embedding is not null
+     and %4$s
+     and n.similarity >= 0.5
 ),
 mentioned as materialized (
   -- "offset 0": entity by entity through the index, however many of them the planner expects.
@@ -40,9 +46,10 @@ entity as materialized (
     join spread p using (folded_name)
    group by m.memory_id
 )$sql$, p_scope,
-  case p_fusion when 'additive' then '1 - (e.embedding <=> q)' else '(1 - (e.embedding <=> q) - $16) / (1 - $16)' end,
+  case p_fusion when 'additive' then '1 - (e.embedding <=> q.embedding)' else '(1 - (e.embedding <=> q.embedding) - $16) / (1 - $16)' end,
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
-  case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end);
+  case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end,
+  case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end);
 
 comment on function memlayer.entity_leg is
   'The entity leg of a search: CTEs that end in entity (id, boost).';

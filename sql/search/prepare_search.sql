@@ -83,7 +83,7 @@ begin
 
   if v_compiled is not null then
     statement := format(
-      'select * from memlayer.search_of_%s($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25)',
+      'select * from memlayer.search_of_%s($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23, $24, $25, $26)',
       v_compiled);
   else
     v_entities := memlayer.entity_leg(

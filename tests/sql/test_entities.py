@@ -117,6 +117,22 @@ def test_names_are_also_known_by_their_vectors(conn: Connection) -> None:
     assert second["score_details"]["entity_boost"] == 0
 
 
+def test_a_name_the_scope_knows_is_not_compared_by_its_vector(conn: Connection) -> None:
+    store(conn, "a", "Rome", vectors=[[1.0, 0.0]], embeddings=[[1.0, 1.0]])
+    store(conn, "b", "Roma", vectors=[[0.9, 0.3]], embeddings=[[1.0, 1.0]])
+    ask = {"embedding": [1.0, 1.0], "entity_embeddings": [[1.0, 0.0]], "model": "toy"}
+
+    def lifted(name: str, **args: Any) -> set[str]:
+        rows = call(
+            conn, "search", query=f"in {name}", entities=[name], user_id="ann", **ask, **args
+        )
+        return {row["text"] for row in rows if row["score_details"]["entity_boost"] > 0}
+
+    assert lifted("Rome") == {"a"}
+    assert lifted("Rom") == {"a", "b"}
+    assert lifted("Rome", fusion="additive") == {"a", "b"}
+
+
 def test_orphans_are_dropped_once_for_many_deletions(conn: Connection) -> None:
     for n in range(50):
         store(conn, f"fact {n}", "Ann", f"Thing {n}")

@@ -398,7 +398,7 @@ def test_a_search_is_one_request_and_one_statement() -> None:
     assert world.seen[0] == Embed(("does Ann like tea?", "Ann"), "query")
     args = world.args("search")
     assert (args["p_user_id"], args["p_filters"], args["p_top_k"]) == ("ann", {"kind": "a"}, 5)
-    assert args["p_entity_embeddings"] == [[3.0]]
+    assert (args["p_entities"], args["p_entity_embeddings"]) == (["Ann"], [[3.0]])
 
 
 def test_asking_for_no_results_asks_nobody() -> None:
