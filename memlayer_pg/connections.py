@@ -12,6 +12,7 @@ from typing import Any
 import psycopg
 from psycopg.pq import TransactionStatus
 
+from memlayer_pg import session
 from memlayer_pg.errors import ConfigError
 
 TAKEN = (
@@ -74,6 +75,7 @@ def _check(driver: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> No
             "connection: it is in autocommit mode and no transaction is open",
             suggestion="Open one (conn.transaction() in psycopg), or leave connection= out.",
         )
+    session.check(driver)
 
 
 def _is_sqlalchemy(given: object) -> bool:

@@ -155,11 +155,11 @@ class Core:
 
     def _greeted(self, info: psycopg.ConnectionInfo, rows: list[Row]) -> Known:
         """Remember what the schema of this database is; SchemaError when it will not do."""
-        known = self._known[self._database(info)] = handshake.read(rows, info.dsn)
+        known = self._known[self._database(info)] = handshake.read(rows, public(info.dsn))
         return known
 
     def _unknown(self, info: psycopg.ConnectionInfo, error: DatabaseError) -> Exception:
-        return handshake.missing(error, info.dsn)
+        return handshake.missing(error, public(info.dsn))
 
 
 def described_by(method: Callable[..., Any]) -> Callable[[F], F]:

@@ -18,7 +18,8 @@ from typing import Any
 import psycopg
 from pgvector import HalfVector
 from psycopg.abc import Buffer
-from psycopg.adapt import Dumper
+from psycopg.adapt import AdaptersMap, Dumper
+from psycopg.postgres import register_default_adapters
 from psycopg.pq import Format
 from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier, Placeholder
@@ -91,8 +92,29 @@ class VectorsDumper(Dumper):
         return b"".join(parts)
 
 
-psycopg.adapters.register_dumper(Vector, VectorDumper)
-psycopg.adapters.register_dumper(Vectors, VectorsDumper)
+# Of our own: on a caller's connection, or for all of psycopg, others may have told it to read JSON,
+# dates or UUIDs in another way.
+ADAPTERS = AdaptersMap(types=psycopg.adapters.types)
+register_default_adapters(ADAPTERS)
+ADAPTERS.register_dumper(Vector, VectorDumper)
+ADAPTERS.register_dumper(Vectors, VectorsDumper)
+
+
+class Cursor(psycopg.Cursor[Row]):
+    """Reads and writes values in our way, whatever its connection was told."""
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return ADAPTERS
+
+
+class AsyncCursor(psycopg.AsyncCursor[Row]):
+    """Reads and writes values in our way, whatever its connection was told."""
+
+    @property
+    def adapters(self) -> AdaptersMap:
+        return ADAPTERS
+
 
 to_json = partial(json.dumps, ensure_ascii=False)
 
@@ -136,7 +158,7 @@ def statement(function: str, names: tuple[str, ...]) -> bytes:
 def perform(conn: psycopg.Connection[Any], call: Call, element_oid: int = 0) -> list[Row]:
     """The rows of one call: one statement, one round trip."""
     args = arguments(call, element_oid)
-    with translated(), psycopg.Cursor(conn, row_factory=dict_row) as cursor:
+    with translated(), Cursor(conn, row_factory=dict_row) as cursor:
         return cursor.execute(statement(call.function, tuple(args)), args).fetchall()
 
 
@@ -146,7 +168,7 @@ async def perform_async(
     """The rows of one call: one statement, one round trip."""
     args = arguments(call, element_oid)
     with translated():
-        async with psycopg.AsyncCursor(conn, row_factory=dict_row) as cursor:
+        async with AsyncCursor(conn, row_factory=dict_row) as cursor:
             await cursor.execute(statement(call.function, tuple(args)), args)
             return await cursor.fetchall()
 

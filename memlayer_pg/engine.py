@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
+from memlayer_pg import session
 from memlayer_pg.dsn import parameters
 from memlayer_pg.errors import DatabaseError, SchemaError
 
@@ -19,14 +20,19 @@ LOCK = 1835363692
 
 
 def engine(dsn: str) -> Engine:
-    """An engine whose connections are made of exactly what the dsn says."""
+    """An engine whose connections are made of what the dsn says, set as our statements need it."""
     from sqlalchemy import NullPool, create_engine
 
     # Nothing is prepared on the server: behind a pooler the next statement may meet another one.
-    settings = {**parameters(dsn), "prepare_threshold": None}
-    return create_engine(
-        "postgresql+psycopg://", creator=lambda: psycopg.connect(**settings), poolclass=NullPool
-    )
+    settings = {**parameters(dsn), **session.ENCODING, "prepare_threshold": None}
+
+    def connect() -> psycopg.Connection[Any]:
+        conn = psycopg.connect(**settings)
+        session.pin(conn)
+        conn.commit()
+        return conn
+
+    return create_engine("postgresql+psycopg://", creator=connect, poolclass=NullPool)
 
 
 @contextmanager

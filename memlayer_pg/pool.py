@@ -22,6 +22,7 @@ import psycopg
 from psycopg.conninfo import make_conninfo
 from psycopg.pq import TransactionStatus
 
+from memlayer_pg import session
 from memlayer_pg.config import Config
 from memlayer_pg.db import translated
 from memlayer_pg.dsn import parameters
@@ -40,11 +41,16 @@ DEFAULTS = {
 }
 
 
+SHOWN = (
+    "service", "host", "hostaddr", "port", "dbname", "user", "application_name", "passfile",
+    "sslmode", "sslrootcert", "sslcert", "sslkey", "gssencmode", "target_session_attrs",
+)  # fmt: skip
+"""What of a dsn is no secret: names and places of files, not what they hold."""
+
+
 def public(dsn: str) -> str:
-    """A dsn without its passwords, to be shown."""
-    return make_conninfo(
-        **{key: value for key, value in parameters(dsn).items() if "password" not in key}
-    )
+    """A dsn without its secrets, to be shown."""
+    return make_conninfo(**{key: value for key, value in parameters(dsn).items() if key in SHOWN})
 
 
 class _Idle(Generic[C]):
@@ -105,6 +111,7 @@ class _Idle(Generic[C]):
             "connect_timeout": wait,
             **DEFAULTS,
             **parameters(dsn),
+            **session.ENCODING,
             "autocommit": True,
             "prepare_threshold": self.config.prepare_threshold,
         }
@@ -139,6 +146,7 @@ class Pool(_Idle[psycopg.Connection[Any]]):
             if conn is None:
                 with translated():
                     conn = psycopg.Connection.connect(**self._options(dsn))
+                    session.pin(conn)
             try:
                 yield conn
             finally:
@@ -170,6 +178,7 @@ class AsyncPool(_Idle[psycopg.AsyncConnection[Any]]):
             if conn is None:
                 with translated():
                     conn = await psycopg.AsyncConnection.connect(**self._options(dsn))
+                    await session.pin_async(conn)
             try:
                 yield conn
             finally:
