@@ -69,10 +69,10 @@ def doctor(settings: Settings, offline: bool) -> None:
 
 
 def _show(found: list[Check]) -> None:
-    from rich.table import Table
+    from rich.table import Column, Table
     from rich.text import Text
 
-    table = Table.grid(padding=(0, 2))
+    table = Table.grid("", "", Column(overflow="fold"), padding=(0, 2))
     for check in found:
         colour = {"ok": "green", "warn": "yellow", "fail": "red"}[check.status]
         said = Text(output.shown(check.said))

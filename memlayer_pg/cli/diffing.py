@@ -29,7 +29,7 @@ def events(found: list[dict[str, Any]], console: Console) -> Table:
 
     table = Table.grid(padding=(0, 2))
     table.add_column(justify="right", style="bold")
-    table.add_column(ratio=1)
+    table.add_column(ratio=1, overflow="fold")
     for event in found:
         head = Text(f"{event['event']}  ", style="bold")
         head.append(f"{minute(event['updated_at'])} UTC · {by(event)}", style="dim")

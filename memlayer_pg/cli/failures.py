@@ -62,7 +62,7 @@ class Program(Group):
         except BrokenPipeError:
             _nobody_listens(stdout)
             sys.exit(1)
-        except (click.ClickException, MemlayerError, OSError) as error:
+        except Exception as error:  # whatever it is, it ends as a line
             if settings.debug:
                 traceback.print_exc()
             message, hint, code = told(error)
@@ -87,10 +87,23 @@ def told(error: Exception) -> tuple[str, str | None, int]:
             return error.message, _hint(error), 2 if isinstance(error, WRONG_USE) else 1
         case OSError(filename=str(name), strerror=str(reason)):
             return f"{name}: {reason}", None, 1
-    return str(error), None, 1
+        case OSError():
+            return str(error), None, 1
+    # a fault of ours, or a schema that answers otherwise than this version expects
+    return f"{type(error).__name__}: {error}", UNFORESEEN, 1
+
+
+UNFORESEEN = (
+    "--debug shows the traceback; memlayer db check tells whether the schema is of this version"
+)
+
+NOT_THERE = ("42883", "42703", "42P01")
+"""A function, a column or a table that this version knows and the schema does not."""
 
 
 def _hint(error: MemlayerError) -> str | None:
+    if isinstance(error, DatabaseError) and error.sqlstate in NOT_THERE:
+        return "the schema is not of this version: run memlayer db check"
     if error.suggestion is None and isinstance(error, DatabaseError) and error.sqlstate is None:
         return "look at --dsn or MEMLAYER_DSN; without either, a server is started for you"
     # Some messages end with what to do already.

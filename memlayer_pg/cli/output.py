@@ -48,9 +48,13 @@ def console(*, stderr: bool = False) -> Console:
     """Where tables and bars are drawn."""
     from rich.console import Console
 
+    from memlayer_pg.cli.drawing import Paper
+
     stream = sys.stderr if stderr else sys.stdout
-    file: Any = stream if stream.isatty() else Trimmed(stream)
-    return Console(file=file, markup=False, emoji=False, highlight=False)
+    if stream.isatty():
+        return Console(file=stream, markup=False, emoji=False, highlight=False)
+    file: Any = Trimmed(stream)
+    return Paper(file=file, markup=False, emoji=False, highlight=False)
 
 
 def as_json(value: Any) -> None:
@@ -114,9 +118,10 @@ def minute(moment: str | datetime | None) -> str:
 def grid(*columns: str) -> Table:
     """A table with a line below its head; a column named with a leading ">" is set right."""
     from rich import box
-    from rich.table import Table
 
-    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
+    from memlayer_pg.cli.drawing import Grid
+
+    table = Grid(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="bold")
     for name in columns:
         right = name.startswith(">")
         last = name == columns[-1]

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import shlex
+import shutil
+import sys
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rich.padding import Padding
@@ -20,6 +24,16 @@ if TYPE_CHECKING:
     from memlayer_pg.demo.tour import Tour
 
 SAID = sum(len(session["messages"]) for session in demo.conversations())
+
+
+def invoked() -> str:
+    """How a shell finds this program: `memlayer` where that is on PATH, else as it was started."""
+    found, started = shutil.which("memlayer"), Path(sys.argv[0])
+    if started.stem != "memlayer":
+        return "memlayer" if found else f"{shlex.quote(sys.executable)} -m memlayer_pg"
+    if found and started.exists() and os.path.samefile(found, started):
+        return "memlayer"
+    return shlex.quote(str(started))
 
 
 class Screen:
@@ -97,14 +111,15 @@ class Screen:
         lines = (
             [] if self.place.embedded else [f"export MEMLAYER_DSN={shlex.quote(self.place.shown)}"]
         )
+        program = invoked()
         lines += [
             "export MEMLAYER_TENANT=demo",
-            "memlayer search 'what must she not eat?' --user mei --explain",
-            f"memlayer history {self.changed}",
-            "memlayer db psql -c 'select * from memlayer.change'",
+            f"{program} search 'what must she not eat?' --user mei --explain",
+            f"{program} history {self.changed}",
+            f"{program} db psql -c 'select * from memlayer.change'",
         ]
         if self.place.embedded:
-            lines.append("memlayer serve-embedded    # keeps it running, for BI tools")
+            lines.append(f"{program} serve-embedded    # keeps it running, for BI tools")
         self._code("\n".join(lines), "bash")
 
     def _head(self, number: str, title: str) -> None:

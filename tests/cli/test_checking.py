@@ -44,7 +44,7 @@ def test_a_store_that_contradicts_itself_ends_with_1(alone: Shell) -> None:
         ran = alone("verify", "--json", *args, MEMLAYER_TENANT="")
         assert ran.code == 1
         assert [row["memory_id"] for row in ran.json] == [memory_id]
-    assert memory_id in alone("verify", "--tenant", "acme").out
+    assert memory_id in alone("verify", "--tenant", "acme", COLUMNS="40").out
     assert alone.well("verify", "--tenant", "other", "--json").json == []
 
 

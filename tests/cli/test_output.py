@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import io
+import re
+import sys
+from collections import Counter
+from pathlib import Path
 from typing import Any
 
 import pytest
 from rich.console import Console
 
-from memlayer_pg.cli import diffing, failures, output, scoring
+from memlayer_pg.cli import diffing, drawing, failures, output, scoring, showing
 from memlayer_pg.errors import ConfigError, DatabaseError, FilterError, SchemaMissing
 
 DETAILS = {
@@ -148,7 +152,9 @@ def test_long_texts_are_cut() -> None:
         (SchemaMissing("none; run: x", suggestion="x"), "none; run: x", None, 1),
         (DatabaseError("no\n\tanswer"), "no\n\tanswer", "look at --dsn", 1),
         (DatabaseError("deadlock", sqlstate="40P01"), "deadlock", None, 1),
+        (DatabaseError("no function", sqlstate="42883"), "no function", "the schema is not of", 1),
         (FileNotFoundError(2, "No such file", "x"), "x: No such file", None, 1),
+        (KeyError("superseded_by"), "KeyError: 'superseded_by'", "--debug shows the traceback", 1),
     ],
 )
 def test_an_error_is_a_line_a_hint_and_a_code(
@@ -158,6 +164,72 @@ def test_an_error_is_a_line_a_hint_and_a_code(
     assert (found[0], found[2]) == (message, code)
     assert (found[1] or "").startswith(hint or "")
     assert (found[1] is None) == (hint is None)
+
+
+ROW = {
+    "tenant": "a-tenant-whose-name-is-long",
+    "problem": "history_differs",
+    "memory_id": "6392dcc7-490f-4568-a2e1-24feb3e03fef",
+    "detail": "the text of version 3 is another one than that of the memory",
+}
+
+
+def test_where_there_is_no_terminal_a_table_cuts_nothing_and_keeps_ids_whole() -> None:
+    paper = drawing.Paper(file=io.StringIO(), width=80)
+    paper.print(output.rows([ROW], list(ROW)))
+    shown = paper.file.getvalue()  # type: ignore[attr-defined]
+    assert {ROW["tenant"], ROW["problem"], ROW["memory_id"]} < set(shown.split())
+    assert " ".join(shown.split()).endswith("than that of the memory")
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 100])
+def test_a_narrow_terminal_folds_and_loses_no_character(width: int) -> None:
+    console = terminal(width)
+    console.print(output.rows([ROW], list(ROW)))
+    shown = re.sub(r"\x1b\[[0-9;]*m", "", console.file.getvalue())  # type: ignore[attr-defined]
+    assert max(map(len, shown.splitlines())) <= width
+    letters = Counter("".join([*ROW, *ROW.values()]).replace(" ", ""))
+    assert letters == Counter(character for character in shown if character not in " ─\n")
+
+
+@pytest.mark.parametrize(
+    ("path", "started", "shown"),
+    [
+        ("bin", "bin/memlayer", "memlayer"),
+        ("other", "bin/memlayer", "bin/memlayer"),
+        ("bin", "memlayer_pg/__main__.py", "memlayer"),
+        ("other", "memlayer_pg/__main__.py", f"{sys.executable} -m memlayer_pg"),
+    ],
+)
+def test_the_demo_goes_on_as_it_was_started(
+    path: str, started: str, shown: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    script = tmp_path / "bin" / "memlayer"
+    script.parent.mkdir()
+    script.write_text("#!/bin/sh\n")
+    script.chmod(0o755)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(tmp_path / path))
+    monkeypatch.setattr(sys, "argv", [started, "demo"])
+    assert showing.invoked() == shown
+
+
+def test_an_unforeseen_error_is_a_line_and_with_debug_a_traceback(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    program = failures.Program(name="memlayer")
+
+    @program.command()
+    def older() -> None:
+        raise KeyError("superseded_by")
+
+    for debug in ([], ["--debug"]):
+        with pytest.raises(SystemExit) as ended:
+            program.main(["older", *debug], prog_name="memlayer")
+        assert ended.value.code == 1
+        said = capsys.readouterr().err
+        assert "error: KeyError: 'superseded_by'\nhint: " in said
+        assert ("Traceback" in said) == bool(debug)
 
 
 def test_an_error_stands_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
