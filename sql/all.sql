@@ -64,18 +64,22 @@
 
 -- Derived columns and history
 \ir model/require_model.sql
+\ir model/require_direction.sql
 \ir model/active_model.sql
 \ir model/readable_model.sql
 \ir model/calibration.sql
 \ir model/calibrate.sql
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
+\ir memory/require_dates.sql
+\ir memory/require_vectors.sql
 \ir memory/free_dedup_key.sql
 \ir memory/memory_state.sql
 \ir memory/derive_memory.sql
 \ir history/record_history.sql
 \ir history/refuse_truncate.sql
 \ir history/triggers.sql
+\ir memory/forget_context.sql
 
 -- Language
 \ir setting/set_language.sql

@@ -37,6 +37,7 @@ declare
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   perform memlayer.require_add(p_facts, p_entities, p_messages, p_idempotency_key, p_request_hash);
+  perform memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
 
   if p_idempotency_key is not null then
     -- Waits for a concurrent call with the same key, then finds what it stored.
@@ -124,11 +125,16 @@ begin
 
   -- References to older memories of the scope; one that is being deleted is waited for and left out.
   if jsonb_path_exists(p_facts, '$[*].links[*]') then
+    -- A fact said again that replaces another holds again itself, whatever had replaced it.
+    delete from memlayer.link l
+     using jsonb_array_elements(p_facts) with ordinality f
+     where l.tenant = p_tenant and l.linked_id = v_ids[f.ordinality] and l.kind <> 'related'
+       and jsonb_path_exists(f.value, '$.links[*] ? (@.kind == "updates" || @.kind == "contradicts")');
+
     with reference as (
       select v_ids[f.ordinality] as memory_id, (l.value ->> 'id')::uuid as linked_id, coalesce(l.value ->> 'kind', 'related') as kind
         from jsonb_array_elements(p_facts) with ordinality f,
              jsonb_array_elements(case jsonb_typeof(f.value -> 'links') when 'array' then f.value -> 'links' else '[]' end) l
-       where v_ids[f.ordinality] = any (v_new)
     ),
     linked as materialized (
       select m.id
@@ -146,7 +152,8 @@ begin
       from reference r
       join linked m on m.id = r.linked_id
      where r.linked_id <> r.memory_id
-     order by 2, 3, 4;
+     order by 2, 3, 4
+    on conflict do nothing;
   end if;
 
   perform memlayer.buffer_messages(p_tenant, v_session.id, v_session.last_seq, p_messages, p_observed_at);

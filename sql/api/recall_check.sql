@@ -36,7 +36,7 @@ begin
       join (select m.embedding, row_number() over (order by m.id desc) as n from memlayer.memory m where %1$s and m.embedding_model = $6 order by m.id desc limit $7) b using (n)
     $sql$, v_where)
     into v_vectors
-    using p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), v_model, p_samples;
+    using p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), v_model, greatest(p_samples, 0);
 
   samples := coalesce(cardinality(v_vectors), 0);
   recall := 0;

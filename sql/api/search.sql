@@ -30,6 +30,12 @@ as $$
 declare
   s record;
 begin
+  if p_threshold is null or not p_threshold between -1 and 1 then
+    raise exception using
+      errcode = 'ML003',
+      message = format('threshold %s is not a cosine similarity', coalesce(p_threshold::text, 'null')),
+      hint    = 'Pass -1 to 1.';
+  end if;
   if p_recency_half_life <= 0 then
     raise exception using
       errcode = 'ML003',

@@ -25,7 +25,7 @@ begin
   end if;
   return query
     select s.* from memlayer.search(
-        p_tenant => p_tenant, p_embedding => v_memory.embedding, p_threshold => 0,
+        p_tenant => p_tenant, p_embedding => v_memory.embedding, p_threshold => 0, p_demote_superseded => false,
         p_user_id => v_memory.user_id, p_agent_id => v_memory.agent_id, p_run_id => v_memory.run_id,
         p_top_k => least(p_top_k::bigint + 1, 2147483647)::int) s
      where s.id <> p_memory_id

@@ -37,6 +37,7 @@ begin
       hint    = 'Read it again and repeat the update.';
   end if;
   perform memlayer.require_add('[]', p_entities, '[]', null, null);
+  perform memlayer.require_vectors(p_entity_embeddings);
   perform set_config('memlayer.change_id', v_change::text, true);
 
   select max(memlayer.active_model(p_tenant, p_model, d.dimensions))

@@ -24,7 +24,8 @@ begin
              e.value ->> 'name' as name,
              memlayer.fold(e.value ->> 'name') as folded_name,
              e.value ->> 'type' as type,
-             p_embeddings[e.ordinality] as embedding
+             -- One of zeros is like nothing, and not a number like everything.
+             case when l2_norm(p_embeddings[e.ordinality]) > 0 then p_embeddings[e.ordinality] end as embedding
         from jsonb_array_elements(p_entities) with ordinality e
        where e.ordinality = any (p_wanted)
        order by memlayer.fold(e.value ->> 'name'), e.ordinality

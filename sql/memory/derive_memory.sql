@@ -38,8 +38,11 @@ begin
      where tenant = new.tenant and id = coalesce(new.embedding_model, id) and state in ('active', 'next')
      order by state limit 1;
     perform memlayer.require_model(new.tenant, coalesce(v_model.name, 'no model'), v_model.dimensions, null, vector_dims(new.embedding));
+    perform memlayer.require_direction(new.embedding);
     new.embedding_model := v_model.id;
   end if;
+
+  perform memlayer.require_dates(new.expires_on, new.observed_at, new.created_at);
 
   new.hash := md5(new.text);
   -- Extracted facts have no role; what was said verbatim and an agent's work log may repeat.

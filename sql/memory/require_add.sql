@@ -39,6 +39,18 @@ begin
       message = 'a message has no role or no content',
       hint    = 'Leave it out.';
   end if;
+  if exists (select from jsonb_array_elements(p_messages) m where octet_length(m ->> 'content') > 10485760) then
+    raise exception using
+      errcode = 'ML005',
+      message = 'a message is longer than 10 MB',
+      hint    = 'A message may have up to 10,485,760 bytes.';
+  end if;
+  if octet_length(p_idempotency_key) not between 1 and 255 then
+    raise exception using
+      errcode = 'ML005',
+      message = format('the idempotency key is %s bytes long', octet_length(p_idempotency_key)),
+      hint    = 'It may have 1 to 255 bytes.';
+  end if;
   if (p_idempotency_key is null) <> (p_request_hash is null) then
     raise exception using
       errcode = 'ML008',

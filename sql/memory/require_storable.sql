@@ -10,7 +10,7 @@ create or replace function memlayer.require_storable(
   set search_path from current
 as $$
 begin
-  if p_text is null or p_text ~ '^\s*$' then
+  if p_text is null or p_text ~ '^[\s\u200B-\u200F\u2060\uFEFF]*$' then
     raise exception using
       errcode = 'ML005',
       message = 'the text is blank',

@@ -19,6 +19,12 @@ begin
         message = format('tenant %s has no embedding model yet', p_tenant),
         hint    = 'Name the model of the vectors in p_model.';
     end if;
+    if p_dimensions > 4000 then
+      raise exception using
+        errcode = 'ML004',
+        message = format('vectors of %s dimensions are too long, 4,000 are the most', p_dimensions),
+        hint    = 'Ask the embedder for fewer dimensions.';
+    end if;
     -- "do nothing" waits for a concurrent first use; the row is then read in a statement of its own.
     insert into memlayer.model (tenant, name, dimensions) values (p_tenant, p_name, p_dimensions)
     on conflict do nothing;

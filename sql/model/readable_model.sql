@@ -12,6 +12,7 @@ declare
   v_active memlayer.model;
 begin
   if p_embedding is not null then
+    perform memlayer.require_direction(p_embedding);
     select * into v_active from memlayer.model where tenant = p_tenant and state = 'active';
     if found then
       perform memlayer.require_model(p_tenant, v_active.name, v_active.dimensions, p_name, vector_dims(p_embedding));

@@ -23,11 +23,11 @@ begin
   for v_name, v_value in
     values ('tenant', coalesce(p_tenant, '')), ('user_id', p_user_id), ('agent_id', p_agent_id), ('run_id', p_run_id)
   loop
-    if v_value ~ '^\s*$' or v_value ~ '\s' or v_value = '*' then
+    if v_value ~ '^[\s\u200B-\u200F\u2060\uFEFF]*$' or v_value ~ '[\s\u0001-\u001F\u007F]' or v_value = '*' then
       raise exception using
         errcode = 'ML003',
         message = format('%s %L is not an id', v_name, v_value),
-        hint    = 'An id is not empty, holds no white space, and * does not mean "any" here.';
+        hint    = 'An id is not empty, holds no white space or control characters, and * does not mean "any" here.';
     end if;
     if octet_length(v_value) > 255 then
       raise exception using

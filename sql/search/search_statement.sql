@@ -21,7 +21,7 @@ part as materialized (
          coalesce(%2$s, 0) as keyword,
          coalesce(%3$s * f.boost, 0) as entity,
          case when $22 is null then 0
-              else 0.5 * 2 ^ -(greatest(extract(epoch from $21 - f.observed_at), 0) / 86400 / $22) end as recency
+              else 0.5 * 2 ^ -least(greatest(extract(epoch from $21 - f.observed_at), 0) / 86400 / $22, 1000) end as recency
     from found f
    cross join best b
    where $6 is null or f.cosine >= $12 - 1e-6 or (f.cosine is null and f.bm25 > 0)

@@ -7,6 +7,8 @@ create table memlayer.message (
   name       text,
   created_at timestamptz not null default memlayer.now(),
 
+  constraint message_time_in_range
+    check (created_at between timestamptz '0001-01-02 00:00:00+00' and timestamptz '9999-12-30 00:00:00+00'),
   constraint message_pkey primary key (tenant, session_id, seq),
   constraint message_session_fkey foreign key (tenant, session_id) references memlayer.session (tenant, id) on delete cascade
 );

@@ -6,7 +6,11 @@ create table memlayer.setting (
   updated_at         timestamptz not null default memlayer.now(),
 
   constraint setting_pkey primary key (tenant),
-  constraint setting_defaults_is_object check (jsonb_typeof(defaults) = 'object')
+  constraint setting_defaults_is_object check (jsonb_typeof(defaults) = 'object'),
+  constraint setting_defaults_known check (
+    coalesce(defaults ->> 'fusion', 'additive') in ('additive', 'calibrated')
+    and coalesce(defaults ->> 'exact_threshold', '1') ~ '^[0-9]{1,9}$'
+  )
 );
 
 comment on table memlayer.setting is 'One row a tenant that differs from the defaults.';
