@@ -8,12 +8,13 @@ from __future__ import annotations
 import difflib
 import os
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Self, TypeVar
 from urllib.parse import urlsplit
 
+from memlayer_pg import typed
 from memlayer_pg.errors import ConfigError
 
 Number = TypeVar("Number", int, float)
@@ -54,14 +55,26 @@ class Endpoint:
     def __post_init__(self) -> None:
         if not isinstance(self.model, str) or not self.model.strip():
             raise ConfigError("model: must be the name of a model")
-        if self.base_url is not None and urlsplit(self.base_url).scheme not in ("http", "https"):
+        if self.base_url is not None and not _is_http(self.base_url):
             raise ConfigError("base_url: must start with http:// or https://")
+        if self.api_key is not None and not isinstance(self.api_key, str):
+            raise ConfigError("api_key: must be a text")
+        typed.text("proxy", self.proxy)
+        typed.headers("headers", self.headers)
+        typed.mapping("extra_body", self.extra_body)
+        _convert(self, "dimensions", typed.whole, "must be between 1 and 4000")
+        _convert(self, "timeout", typed.number, "must be a number of seconds above 0", False)
+        _convert(self, "max_retries", typed.whole, "must not be negative", False)
+        _convert(self, "temperature", typed.number, "must be a number")
+        _convert(self, "max_tokens", typed.whole, "must be a whole number from 1 up")
         if self.dimensions is not None and not 1 <= self.dimensions <= 4000:
             raise ConfigError(f"dimensions: must be between 1 and 4000, not {self.dimensions}")
         if self.timeout <= 0:
             raise ConfigError("timeout: must be a number of seconds above 0")
         if self.max_retries < 0:
             raise ConfigError("max_retries: must not be negative")
+        if self.max_tokens is not None and self.max_tokens < 1:
+            raise ConfigError("max_tokens: must be a whole number from 1 up")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -103,6 +116,21 @@ class Config:
                 raise ConfigError("dsn: must be a Postgres URL or a key=value string")
             object.__setattr__(self, "dsn", libpq_url(self.dsn))
         check_tenant(self.tenant)
+        for name in ("llm", "embedder"):
+            if not isinstance(getattr(self, name), Endpoint | None):
+                raise ConfigError(f"{name}: must be an Endpoint or None")
+        if not isinstance(self.custom_instructions, str | None):
+            raise ConfigError("custom_instructions: must be a text")
+        if isinstance(self.data_dir, str):
+            object.__setattr__(self, "data_dir", Path(self.data_dir))
+        elif not isinstance(self.data_dir, Path | None):
+            raise ConfigError("data_dir: must be a path")
+        _convert(self, "min_size", typed.whole, "must be a whole number", False)
+        _convert(self, "max_size", typed.whole, "must be a whole number", False)
+        _convert(self, "prepare_threshold", typed.whole, "must be None or not negative")
+        _convert(
+            self, "connect_timeout", typed.number, "must be a number of seconds above 0", False
+        )
         if isinstance(self.context, bool):
             object.__setattr__(self, "context", "full" if self.context else "off")
         if self.context not in CONTEXTS:
@@ -168,6 +196,22 @@ def check_tenant(tenant: object) -> None:
         raise ConfigError("tenant: must not hold NUL characters or half surrogate pairs")
     if len(tenant.encode()) > LONGEST_NAME:
         raise ConfigError(f"tenant: must not be longer than {LONGEST_NAME} bytes")
+
+
+def _convert(
+    of: Any, name: str, to: Callable[[str, Any, str], Any], must: str, optional: bool = True
+) -> None:
+    """Give a setting its type: text that holds a number becomes one."""
+    value = getattr(of, name)
+    if value is not None or not optional:
+        object.__setattr__(of, name, to(name, value, must))
+
+
+def _is_http(url: object) -> bool:
+    try:
+        return isinstance(url, str) and urlsplit(url).scheme in ("http", "https")
+    except ValueError:  # half an IPv6 address
+        return False
 
 
 def libpq_url(dsn: str) -> str:

@@ -66,7 +66,7 @@ class Core:
             llm=llm if isinstance(llm, Endpoint) else None,
             reranker=reranker,
             custom_instructions=custom_instructions,
-            data_dir=None if data_dir is None else Path(data_dir),
+            data_dir=data_dir,
         )
         self.embedding_model: Embedder = embedder_for(
             self.config, None if isinstance(embedder, Endpoint) else embedder
@@ -105,7 +105,11 @@ class Core:
         return str(self.config.data_dir or embedded.default_data_dir())
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}(tenant={self.config.tenant!r}, location={self.location!r})"
+        try:
+            location = self.location
+        except ConfigError:
+            location = "a dsn that cannot be read"
+        return f"{type(self).__name__}(tenant={self.config.tenant!r}, location={location!r})"
 
     def chat(self, query: object) -> None:
         """Not there, as in mem0: NotImplementedError."""

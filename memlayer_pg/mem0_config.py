@@ -85,7 +85,7 @@ def _store(store: Mapping[str, Any]) -> dict[str, Any]:
         parts = {key: store.get(key) for key in ("user", "password", "host", "port", "sslmode")}
         found["dsn"] = _keywords({"dbname": store.get("dbname", "postgres"), **parts})
     for ours, theirs in (("min_size", "minconn"), ("max_size", "maxconn")):
-        if theirs in store:
+        if store.get(theirs) is not None:
             found[ours] = store[theirs]
     return found
 
@@ -114,7 +114,7 @@ def _embedder(config: Mapping[str, Any], store_dimensions: int | None) -> Endpoi
     if "embedder" not in config and not os.environ.get("OPENAI_API_KEY"):
         return None
     dimensions = given.get("embedding_dims")
-    if None not in (dimensions, store_dimensions) and dimensions != store_dimensions:
+    if None not in (dimensions, store_dimensions) and str(dimensions) != str(store_dimensions):
         raise ConfigError(
             f"embedder.config.embedding_dims is {dimensions}, but "
             f"vector_store.config.embedding_model_dims is {store_dimensions}"
@@ -156,7 +156,9 @@ def _common(given: Mapping[str, Any], model: str) -> dict[str, Any]:
         "api_key": given.get("api_key") or os.environ.get("OPENAI_API_KEY"),
         "proxy": _proxy(given.get("http_client_proxies")),
     }
-    found |= {k: given[k] for k in ("timeout", "max_retries", "http_client") if k in given}
+    found |= {
+        k: given[k] for k in ("timeout", "max_retries", "http_client") if given.get(k) is not None
+    }
     return found
 
 

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
 
+from memlayer_pg import typed
 from memlayer_pg.config import Endpoint
 from memlayer_pg.errors import ConfigError, ModelError
 
@@ -30,6 +31,9 @@ T = TypeVar("T")
 OPENAI = "https://api.openai.com/v1"
 NO_KEY = "no-key"
 """Sent to a `base_url` for which no key was given: the header must hold something."""
+SHORTEST = 6
+"""Characters from which a key or header is looked for in messages: less is no secret, but part of
+many words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -185,7 +189,10 @@ class Client:
 
     def _answered(self, text: str, request: Request) -> Answer:
         try:
-            return Answer(json.loads(text))
+            body = json.loads(text)
+            if isinstance(body, dict) and body.get("error"):
+                body = json.loads(self._masked(text))
+            return Answer(body)
         except ValueError as error:
             return Answer(
                 None, problem=f"{self._url(request)} answered what is not JSON", error=error
@@ -195,13 +202,20 @@ class Client:
         status = getattr(error, "status_code", None)
         body = getattr(error, "body", None)
         said = body.get("message") if isinstance(body, dict) else None
-        said = str(said or getattr(error, "message", error)).replace(self._key, "***")
+        said = str(said or getattr(error, "message", error))
         if status is None:
             reason = f" ({error.__cause__})" if error.__cause__ and str(error.__cause__) else ""
             problem = f"no answer from {self._url(request)}: {said}{reason}"
         else:
             problem = f"{self._url(request)} answered {status}: {said}"
-        return Answer(body, status, problem, error)
+        return Answer(body, status, self._masked(problem), error)
+
+    def _masked(self, text: str) -> str:
+        """A text without the key and the headers, where somebody quotes them."""
+        for secret in (self._key, *self._endpoint.headers.values()):
+            if secret != NO_KEY and len(secret) >= SHORTEST:
+                text = text.replace(secret, "***")
+        return text
 
     def _url(self, request: Request) -> str:
         return f"{_shown(self.base_url)}{request.path}"
@@ -212,11 +226,16 @@ def address(endpoint: Endpoint, setting: str) -> tuple[str, str]:
 
     What the endpoint says wins over OPENAI_BASE_URL and OPENAI_API_KEY. The key of the environment
     is for the address of the environment: an address given in the program gets the key given
-    there, or none. ConfigError when there is neither key nor address.
+    there, or none. White space around a key is none of it. ConfigError when there is neither key
+    nor address, or the key cannot be sent.
     """
+    key = (endpoint.api_key or "").strip()
+    if not key and not endpoint.base_url:
+        key = os.environ.get("OPENAI_API_KEY", "").strip()
+    if not typed.sendable(key):
+        raise ConfigError(f"{setting}: api_key must hold printable ASCII characters only")
     if endpoint.base_url:
-        return endpoint.base_url.rstrip("/"), endpoint.api_key or NO_KEY
-    key = endpoint.api_key or os.environ.get("OPENAI_API_KEY", "").strip()
+        return endpoint.base_url.rstrip("/"), key or NO_KEY
     base_url = os.environ.get("OPENAI_BASE_URL", "").strip()
     if not key and not base_url:
         raise ConfigError(

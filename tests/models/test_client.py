@@ -215,3 +215,30 @@ def test_without_a_language_model_the_log_says_what_that_means(
     [record] = caplog.records
     assert "word for word" in record.message
     assert "OPENAI_API_KEY" in record.message
+
+
+@both_ways
+def test_white_space_around_a_key_is_none_of_it(endpoint: Endpoint, way: str) -> None:
+    ask(OpenAIChat(settings(endpoint, api_key=" sk-abc-123\n")), way)
+    assert endpoint.requests[0].headers["authorization"] == "Bearer sk-abc-123"
+
+
+@pytest.mark.parametrize("key", ["sk-kéy-123", "sk-a\nsk-b", "sk-\x00abc"])
+def test_a_key_that_cannot_be_sent_is_refused_and_not_shown(endpoint: Endpoint, key: str) -> None:
+    with pytest.raises(ConfigError, match="llm: api_key must hold printable ASCII") as refused:
+        OpenAIChat(settings(endpoint, api_key=key))
+    assert "sk-" not in str(refused.value)
+
+
+@both_ways
+@pytest.mark.parametrize("status", [200, 401])
+def test_a_key_that_the_endpoint_quotes_is_masked(
+    endpoint: Endpoint, way: str, status: int
+) -> None:
+    said = {"error": {"message": "wrong key sk-abc-123 and gateway-key-9"}}
+    endpoint.chat = lambda request: (status, said)
+    chat = OpenAIChat(settings(endpoint, api_key="sk-abc-123", headers={"X-Key": "gateway-key-9"}))
+    with pytest.raises(LLMError, match="wrong key") as failed:
+        ask(chat, way)
+    assert "sk-abc" not in str(failed.value)
+    assert "gateway-key" not in str(failed.value)

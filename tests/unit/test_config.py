@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from memlayer_pg import Config, ConfigError, Endpoint
+from memlayer_pg import Config, ConfigError, Endpoint, Memory
 from memlayer_pg.dsn import parameters
 
 SECRET = "p@ss:w/rd%#' x\\"
@@ -256,3 +256,71 @@ def test_mem0s_proxies_become_one(given: Any) -> None:
     )
     assert config.llm is not None
     assert config.llm.proxy == "http://h:3128"
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [
+        ("base_url", 5),
+        ("base_url", "http://[::1"),
+        ("api_key", b"sk"),
+        ("dimensions", "many"),
+        ("dimensions", 2.5),
+        ("dimensions", True),
+        ("timeout", None),
+        ("timeout", "soon"),
+        ("timeout", float("nan")),
+        ("max_retries", None),
+        ("max_retries", [3]),
+        ("headers", "X: y"),
+        ("headers", {"X": 5}),
+        ("headers", {"X": "a\nb"}),
+        ("extra_body", ["a"]),
+        ("temperature", "hot"),
+        ("max_tokens", 0),
+        ("max_tokens", 10**400),
+        ("proxy", 5),
+    ],
+)
+def test_a_setting_of_a_model_of_a_wrong_type_is_named(setting: str, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match=f"^{setting}: "):
+        Endpoint(**({"model": "m"} | {setting: wrong}))
+
+
+@pytest.mark.parametrize(
+    ("setting", "wrong"),
+    [
+        ("min_size", "few"),
+        ("max_size", None),
+        ("prepare_threshold", "never"),
+        ("connect_timeout", None),
+        ("connect_timeout", "inf"),
+        ("data_dir", 5),
+        ("custom_instructions", 5),
+        ("llm", "gpt-5"),
+        ("embedder", {"model": "m"}),
+    ],
+)
+def test_a_setting_of_a_wrong_type_is_named(setting: str, wrong: Any) -> None:
+    with pytest.raises(ConfigError, match=f"^{setting}: "):
+        Config(**{setting: wrong})
+
+
+def test_numbers_may_come_as_text_and_a_path_as_well() -> None:
+    config = Config.from_mem0(
+        {
+            **pgvector(maxconn="7", minconn=None, dbname="d", embedding_model_dims="768"),
+            "embedder": {"config": {"embedding_dims": 768, "timeout": "5", "max_retries": None}},
+        }
+    )
+    assert (config.min_size, config.max_size) == (0, 7)
+    assert config.embedder is not None
+    assert (config.embedder.dimensions, config.embedder.timeout) == (768, 5.0)
+    assert config.embedder.max_retries == 3
+    assert Config(data_dir="/data").data_dir == Path("/data")  # type: ignore[arg-type]
+
+
+def test_a_memory_can_be_shown_whatever_its_dsn_is(endpoint: Any) -> None:
+    model = Endpoint(model="m", base_url=endpoint.base_url)
+    with Memory(Config(dsn="secret", embedder=model)) as memory:
+        assert repr(memory) == "Memory(tenant='default', location='a dsn that cannot be read')"
