@@ -33,7 +33,7 @@ FILES = {
     "tables/link.sql": "3e7fdfbc7bd5",
     "tables/entity.sql": "eadc38b00d5c",
     "tables/mention.sql": "0f7b14d7bed3",
-    "tables/history.sql": "17dbfe1633e5",
+    "tables/history.sql": "838494c4bdb5",
     "tables/scope_statistic.sql": "5de08fb94b76",
     "tables/term_statistic.sql": "c7b3af56e2a7",
     "schema/handshake.sql": "e9cf67cee5db",
@@ -74,9 +74,9 @@ FILES = {
     "memory/require_dates.sql": "47f7af452ce0",
     "memory/require_vectors.sql": "d611a087631c",
     "memory/free_dedup_key.sql": "eb9526b40a68",
-    "memory/memory_state.sql": "cb4a181df32d",
+    "memory/memory_state.sql": "6c1c300f4304",
     "memory/derive_memory.sql": "6fec74e0888b",
-    "history/record_history.sql": "ada0ff92b728",
+    "history/record_history.sql": "e954ba4e95d5",
     "history/refuse_truncate.sql": "8347fbef3edd",
     "history/triggers.sql": "f36e8b7ef3ae",
     "memory/forget_context.sql": "a13d6fe01f76",
@@ -135,7 +135,7 @@ FILES = {
     "api/create_ann_index.sql": "6c6ee90ce0b2",
     "api/recall_check.sql": "ba71fda7c8ee",
     "api/reset.sql": "c118e12e5649",
-    "api/verify.sql": "69a434cd6096",
+    "api/verify.sql": "8229a849a343",
 }
 
 # Brought to where they stand by the statements below.

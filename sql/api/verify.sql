@@ -20,7 +20,9 @@ begin atomic
          format('history ends at version %s, the row is at %s', coalesce(e.version::text, 'none'), m.version)
     from memory m
     left join event e on e.tenant = m.tenant and e.memory_id = m.id and e.is_last
-   where (e.version, e.new_state) is distinct from (m.version, memlayer.memory_state(m))
+   where (e.version, e.new_state) is distinct from (m.version, memlayer.memory_state(
+      m.text, m.context, m.metadata, m.memory_type, m.role, m.actor_id, m.attributed_to,
+      m.expires_on, m.observed_at, m.created_at, m.updated_at, m.embedding_model))
   union all
   select e.tenant, 'history says the memory stands, and it does not', e.memory_id, format('last event is %s', e.event)
     from event e

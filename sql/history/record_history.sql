@@ -14,8 +14,12 @@ begin
     coalesce(new.id, old.id),
     case when v_gone then old.version + 1 else new.version end,
     case tg_op when 'INSERT' then 'ADD' else tg_op end,
-    case when not v_new then memlayer.memory_state(old) end,
-    case when not v_gone then memlayer.memory_state(new) end,
+    case when not v_new then memlayer.memory_state(
+      old.text, old.context, old.metadata, old.memory_type, old.role, old.actor_id, old.attributed_to,
+      old.expires_on, old.observed_at, old.created_at, old.updated_at, old.embedding_model) end,
+    case when not v_gone then memlayer.memory_state(
+      new.text, new.context, new.metadata, new.memory_type, new.role, new.actor_id, new.attributed_to,
+      new.expires_on, new.observed_at, new.created_at, new.updated_at, new.embedding_model) end,
     case when v_gone or old.embedding is distinct from new.embedding then old.embedding end,
     case when v_gone or old.embedding is distinct from new.embedding then old.embedding_model end,
     coalesce(new.user_id, old.user_id),

@@ -24,6 +24,10 @@ create table memlayer.history (
   constraint history_states_fit check ((old_state is null) = (event in ('ADD', 'BASELINE')) and (new_state is null) = (event = 'DELETE'))
 );
 
+-- As in memory: out of line a vector costs rows of another table and their index.
+alter table memlayer.history alter column old_embedding set storage main;
+alter table memlayer.history set (toast_tuple_target = 8160);
+
 create unique index history_seq_key on memlayer.history (tenant, seq);
 create index history_change_idx on memlayer.history (tenant, change_id) where change_id is not null;
 
