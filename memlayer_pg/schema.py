@@ -157,8 +157,12 @@ def migrate(
     the way down drops is lost. `timeout`: seconds to wait for another migration, or for the locks
     of other sessions; SchemaError names who was in the way, and nothing has changed.
 
-    SchemaError: the server lacks something (named, with what to do), the revision is unknown, or
-    a revision failed, in which case the schema stands at the last one that did not.
+    Where an alembic environment of the user's laid the schema, the way on and back is there: here
+    nothing is done at the newest revision, and all else is refused.
+
+    SchemaError: the server lacks something (named, with what to do), the revision is unknown, the
+    schema was laid in another way, or a revision failed, in which case the schema stands at the
+    last one that did not.
     DatabaseError: the database could not be reached.
     """
     from alembic import command
@@ -176,12 +180,47 @@ def migrate(
             lock.exec_driver_sql(f"select pg_advisory_xact_lock({LOCK})")
             if not down:
                 requirements.check(connection)
+            if _done_elsewhere(connection, None if down else revision):
+                return
             settings = config(connection, progress, first=patience)
             (command.downgrade if down else command.upgrade)(settings, revision)
     except CommandError as error:
         raise SchemaError(str(error)) from error
     except DBAPIError as error:
         raise failed(server, error) from error
+
+
+def _done_elsewhere(connection: Connection, revision: str | None) -> bool:
+    """Whether an environment that is not ours has brought the schema to `revision`, an upgrade's.
+
+    SchemaError when it stands at another one, or at none: our version table knows nothing of it.
+    """
+    ask = connection.exec_driver_sql
+    laid = ask("select to_regclass('memlayer.deployment') is not null").scalar_one()
+    ours = ask("select to_regclass('memlayer.alembic_version') is not null").scalar_one()
+    if laid and ours:
+        ours = ask("select exists (select from memlayer.alembic_version)").scalar_one()
+    newest = ask("select max(revision) from memlayer.deployment").scalar_one() if laid else None
+    connection.rollback()
+    if not laid or ours:
+        return False
+    if newest is None:
+        raise _by_hand()
+    if newest == HEAD and revision in ("head", "heads", HEAD):
+        return True
+    raise SchemaError(
+        f"the schema was brought to {newest} by another alembic environment, "
+        "which has to take it on or back",
+        suggestion="Run alembic there: alembic upgrade heads, or alembic downgrade memlayer@base",
+    )
+
+
+def _by_hand() -> SchemaError:
+    return SchemaError(
+        "the schema was laid from sql/all.sql by hand, and no revision is noted in it",
+        suggestion="Compare it with: memlayer db check. How to note the revision stands in "
+        "docs/operations.md, Installing and upgrading.",
+    )
 
 
 def sql(revision: str = "head", *, start: str | None = None, down: bool = False) -> str:
@@ -205,9 +244,15 @@ def sql(revision: str = "head", *, start: str | None = None, down: bool = False)
 
 
 def current(dsn: str) -> str | None:
-    """The newest revision that stands in a database; None when there is no schema."""
+    """The newest revision that stands in a database; None when there is no schema.
+
+    SchemaError: there is a schema, and no revision is noted in it.
+    """
     with _opened(dsn) as conn:
-        return _newest(conn)
+        laid, revision = _newest(conn)
+    if laid and revision is None:
+        raise _by_hand()
+    return revision
 
 
 def check(dsn: str) -> list[str]:
@@ -217,10 +262,10 @@ def check(dsn: str) -> list[str]:
     has to own the schema. Other sessions notice nothing. Indexes that somebody added are no fault.
     """
     with _opened(dsn) as conn:
-        revision = _newest(conn)
-        if revision is None:
+        laid, revision = _newest(conn)
+        if not laid:
             return ["there is no schema: run memlayer db upgrade"]
-        if revision != HEAD:
+        if revision not in (None, HEAD):  # None: laid by hand
             return [f"the schema is at {revision}, this version brings {HEAD}"]
         found = catalog(conn)
         conn.execute("alter schema memlayer rename to memlayer_found")
@@ -242,9 +287,10 @@ def _opened(dsn: str) -> Iterator[psycopg.Connection[Any]]:
         ) from error
 
 
-def _newest(conn: psycopg.Connection[Any]) -> str | None:
-    [[known]] = conn.execute("select to_regclass('memlayer.deployment') is not null")
-    if not known:
-        return None
+def _newest(conn: psycopg.Connection[Any]) -> tuple[bool, str | None]:
+    """Whether there is a schema, and the newest revision noted in it."""
+    [[laid]] = conn.execute("select to_regclass('memlayer.deployment') is not null")
+    if not laid:
+        return False, None
     [[newest]] = conn.execute("select max(revision) from memlayer.deployment")
-    return str(newest) if newest else None
+    return True, newest

@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from memlayer_pg import schema
+from memlayer_pg.errors import SchemaError
 from tests.catalog import catalog
 
 INI = """
@@ -101,6 +102,29 @@ def test_theirs_can_be_taken_back_and_then_ours(environment: Environment, empty:
     environment.alembic("downgrade", "a1@base")
     environment.alembic("downgrade", "memlayer@base")
     assert [kind for kind, _ in catalog(empty)] == ["schema"]
+
+
+def test_our_upgrade_does_nothing_where_theirs_was(environment: Environment, empty: str) -> None:
+    environment.alembic("upgrade", "heads")
+    before = catalog(empty)
+    steps: list[str] = []
+    for revision in ("head", schema.HEAD):
+        schema.migrate(empty, revision, progress=lambda step, _: steps.append(step))
+    assert (steps, catalog(empty)) == ([], before)
+    with psycopg.connect(empty) as conn:  # and does not take it over
+        known = conn.execute("select to_regclass('memlayer.alembic_version')").fetchone()
+        assert known == (None,)
+
+
+def test_our_way_down_leaves_to_theirs_what_theirs_laid(
+    environment: Environment, empty: str
+) -> None:
+    environment.alembic("upgrade", "heads")
+    for revision in ("base", "-1"):
+        with pytest.raises(SchemaError, match="by another alembic environment") as raised:
+            schema.migrate(empty, revision, down=True)
+        assert "alembic downgrade memlayer@base" in str(raised.value.suggestion)
+    assert schema.check(empty) == []
 
 
 def test_their_script_for_psql_holds_ours_too(environment: Environment) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import time
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -291,6 +293,35 @@ def test_a_schema_somebody_changed_by_hand_is_told_apart(empty: str) -> None:
     ]
     with superuser(empty) as conn:  # and the check left nothing behind
         assert conn.execute("select to_regnamespace('memlayer_found')").fetchone() == (None,)
+
+
+# --- a schema that was laid from sql/all.sql ------------------------------------------------------
+
+
+def test_a_schema_laid_by_hand_is_told_what_to_do_and_not_laid_again(database: str) -> None:
+    calls: list[Callable[[], Any]] = [
+        lambda: schema.current(database),
+        lambda: schema.migrate(database),
+        lambda: schema.migrate(database, "base", down=True),
+    ]
+    for call in calls:
+        with pytest.raises(SchemaError, match=r"from sql/all\.sql by hand") as raised:
+            call()
+        assert "memlayer db check" in str(raised.value.suggestion)
+    assert schema.check(database) == []
+
+
+def test_a_schema_laid_by_hand_goes_on_when_its_revision_was_noted_as_the_docs_say(
+    database: str,
+) -> None:
+    page = (Path(__file__).parent.parent.parent / "docs" / "operations.md").read_text("utf-8")
+    [block] = re.findall(r"<!-- note the revision -->\n```text\n(.*?)```", page, re.DOTALL)
+    with superuser(database) as conn:
+        conn.execute(block)
+    assert schema.current(database) == schema.HEAD
+    schema.migrate(database)
+    schema.migrate(database, "base", down=True)
+    assert [kind for kind, _ in catalog(database)] == ["schema"]
 
 
 def test_importing_the_schema_does_not_load_what_only_migrations_need() -> None:
