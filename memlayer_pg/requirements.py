@@ -22,7 +22,9 @@ select current_setting('server_version_num')::int,
        has_database_privilege(current_database(), 'create')
          or to_regnamespace('memlayer') is not null,
        (select extversion from pg_extension where extname = 'vector'),
-       (select default_version from pg_available_extensions where name = 'vector')
+       (select default_version from pg_available_extensions where name = 'vector'),
+       (select extnamespace::regnamespace::text from pg_extension
+         where extname = 'vector' and not has_schema_privilege(extnamespace, 'usage'))
 """
 
 
@@ -30,7 +32,7 @@ def check(connection: Connection) -> None:
     """SchemaError when the server, the database or the role will not do."""
     from sqlalchemy.exc import DBAPIError
 
-    number, name, encoding, replica, role, database, may_create, installed, available = (
+    number, name, encoding, replica, role, database, may_create, installed, available, closed = (
         connection.exec_driver_sql(FACTS).one()
     )
     if problem := server_problem(number, name, encoding):
@@ -44,6 +46,11 @@ def check(connection: Connection) -> None:
         )
     if problem := vector_problem(installed, available):
         raise problem
+    if closed:
+        raise SchemaError(
+            f"role {role} may not use schema {closed}, in which the extension vector is",
+            suggestion=f"Let its owner run: grant usage on schema {closed} to {role};",
+        )
     if installed is None:
         # Who may is decided by hosters in ways no catalog shows: try it, and take it back.
         try:

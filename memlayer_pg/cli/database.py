@@ -161,9 +161,12 @@ def psql(settings: Settings, arguments: tuple[str, ...]) -> None:
     """Open psql on the database.
 
     What follows is passed on, such as -c 'select 1'. Takes the psql on PATH, else the one beside
-    the embedded server. Its output is its own: ask for --csv where you would ask for --json.
+    the embedded server. Its output is its own, so --json is refused: pass --csv on to psql.
     """
     from memlayer_pg.dsn import parameters
+
+    if settings.as_json:
+        raise WrongUse("the output of psql is its own, not JSON", "memlayer db psql --csv -c …")
 
     with places.database(settings.config()) as place:
         command, environment = invocation(_program(), parameters(place.dsn), arguments)

@@ -104,6 +104,12 @@ def test_psql_ends_with_its_own_exit_code(shell: Shell) -> None:
     assert "division by zero" in done.stderr
 
 
+def test_psql_refuses_json_for_its_output_is_its_own(shell: Shell) -> None:
+    ran = shell("db", "psql", "--json", "-c", "select 1")
+    assert (ran.code, ran.out) == (2, "")
+    assert "--csv" in ran.err
+
+
 def test_no_password_is_among_the_arguments_of_psql() -> None:
     given = {"host": "h", "user": "u", "password": "s3cret", "sslpassword": "t0p"}
     command, environment = invocation("psql", given, ("-c", "select 1"))

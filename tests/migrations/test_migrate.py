@@ -182,6 +182,19 @@ def test_a_role_that_may_not_make_a_schema_is_told_what_to_grant(server: str, ow
     assert catalog(owned) == {}
 
 
+def test_an_owner_who_may_not_use_the_extensions_schema_is_told_what_to_grant(owned: str) -> None:
+    with superuser(make_conninfo(owned, user="postgres")) as conn:
+        conn.execute("create schema extensions")
+        conn.execute("create extension vector schema extensions")
+        with pytest.raises(SchemaError, match="may not use schema extensions") as raised:
+            schema.migrate(owned)
+        assert catalog(owned) == {}
+        grant = str(raised.value.suggestion).removeprefix("Let its owner run: ")
+        conn.execute(grant.encode())
+    schema.migrate(owned)
+    assert schema.current(owned) == schema.HEAD
+
+
 def test_an_old_pgvector_is_refused_before_anything_is_made(empty: str) -> None:
     with superuser(empty) as conn:
         conn.execute("create extension vector")
