@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from typing import Any
 
 from memlayer_pg.config import nearest
-from memlayer_pg.errors import InputError, MemlayerError
+from memlayer_pg.errors import InputError
 
 Result = dict[str, Any]
 Progress = Callable[[int, int], None]
@@ -18,12 +18,12 @@ Progress = Callable[[int, int], None]
 def add_many(
     add: Callable[..., Result], jobs: list[dict[str, Any]], concurrency: int, told: Progress | None
 ) -> list[Result]:
-    """The results of `add` for each job, in their order; an error of ours is a result too."""
+    """The results of `add` for each job, in their order; an error is a result too."""
 
     def one(job: dict[str, Any]) -> Result:
         try:
             return add(**job)
-        except MemlayerError as error:
+        except Exception as error:  # of a foreign object, too: the others' results are not lost
             return {"error": error}
 
     done: list[Result] = [{} for _ in jobs]
@@ -55,7 +55,7 @@ async def add_many_async(
         async with room:
             try:
                 result = await add(**job)
-            except MemlayerError as error:
+            except Exception as error:
                 result = {"error": error}
         count += 1
         if told is not None:

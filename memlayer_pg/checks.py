@@ -7,6 +7,8 @@ has a text for the mistake it is used word for word.
 from __future__ import annotations
 
 import math
+import re
+import unicodedata
 import uuid
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -21,6 +23,7 @@ LONGEST_TEXT = 10 * 1024 * 1024
 """Bytes one text may have."""
 TOP_K = 20
 THRESHOLD = 0.1
+DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
 MOST = 2**31 - 1
 """The largest number of rows that can be asked for."""
 
@@ -60,17 +63,32 @@ def bad_characters(text: str) -> str | None:
     return None
 
 
+def blank(text: str) -> bool:
+    """Whether nothing of a text can be seen: white space, zero-width characters, or nothing."""
+    return all(letter.isspace() or unicodedata.category(letter) == "Cf" for letter in text)
+
+
+def shown(value: object) -> str:
+    """A value in a message: Python writes no whole number of thousands of digits."""
+    try:
+        return str(value)
+    except ValueError:
+        return "a number of thousands of digits"
+
+
 def scope_id(name: str, value: object) -> str | None:
     """An id without blanks around it; numbers and UUIDs become text, None stays None."""
     if value is None:
         return None
-    if not isinstance(value, str | int | uuid.UUID):
+    if not isinstance(value, str | int | uuid.UUID) or isinstance(value, bool):
         raise InputError(
             f"Invalid {name}: must be a string, a whole number or a UUID, "
             f"not {type(value).__name__}."
         )
+    if isinstance(value, int) and value.bit_length() > 4 * LONGEST_ID:
+        raise InputError(f"Invalid {name}: cannot be longer than {LONGEST_ID} bytes.")
     text = str(value).strip()
-    if not text:
+    if blank(text):
         raise InputError(
             f"Invalid {name}: cannot be empty or whitespace-only. Provide a valid identifier."
         )
@@ -142,7 +160,7 @@ def top_k(value: object) -> int:
     if not isinstance(value, int) or isinstance(value, bool):
         raise InputError("top_k must be a valid integer")
     if value < 0:
-        raise InputError(f"Invalid top_k: {value}. Must be a non-negative integer.")
+        raise InputError(f"Invalid top_k: {shown(value)}. Must be a non-negative integer.")
     return min(value, MOST)
 
 
@@ -160,7 +178,7 @@ def threshold(value: object) -> float:
     if not isinstance(value, int | float) or isinstance(value, bool):
         raise InputError("threshold must be a valid number")
     if not 0 <= value <= 1:
-        raise InputError(f"Invalid threshold: {value}. Must be between 0 and 1 (inclusive).")
+        raise InputError(f"Invalid threshold: {shown(value)}. Must be between 0 and 1 (inclusive).")
     return float(value)
 
 
@@ -168,16 +186,19 @@ def half_life(value: object) -> float | None:
     """Days, more than 0; None is none."""
     if value is None:
         return None
-    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
-        raise InputError("recency_half_life must be a number of days above 0")
-    return float(value)
+    try:
+        if value is True or not isinstance(value, int | float) or not 0 < float(value) < math.inf:
+            raise ValueError
+        return float(value)
+    except (ValueError, OverflowError):
+        raise InputError("recency_half_life must be a number of days above 0") from None
 
 
 def query(value: object) -> str:
     """The query without blanks around it."""
     if not isinstance(value, str):
         raise InputError("Invalid query: must be a non-empty string.")
-    if not (text := value.strip()):
+    if blank(text := value.strip()):
         raise InputError("Invalid query: cannot be empty or whitespace-only.")
     if problem := bad_characters(text):
         raise InputError(f"Invalid query: holds {problem}.")
@@ -206,7 +227,7 @@ def optional_text(name: str, value: object) -> str | None:
 def new_text(value: object) -> str | None:
     """The text of an update: None leaves it as it is, a blank one is an error."""
     text = optional_text("text", value)
-    if text is not None and not text.strip():
+    if text is not None and blank(text):
         raise InputError("text must not be empty or whitespace-only")
     return text
 
@@ -230,6 +251,8 @@ def expiration_date(value: object) -> date | None:
     if not isinstance(value, str):
         raise InputError("expiration_date must be a date string in YYYY-MM-DD format.")
     try:
+        if not DAY.fullmatch(value):
+            raise ValueError
         return date.fromisoformat(value)
     except ValueError:
         raise InputError("expiration_date must be a valid date in YYYY-MM-DD format.") from None
@@ -269,6 +292,6 @@ def instant(name: str, value: object) -> datetime | None:
 def idempotency_key(value: object) -> str | None:
     """A key that marks a request as the same one when it is sent again."""
     text = optional_text("idempotency_key", value)
-    if text is not None and not (text.strip() and len(text.encode()) <= LONGEST_ID):
+    if text is not None and (blank(text) or len(text.encode()) > LONGEST_ID):
         raise InputError(f"idempotency_key must not be blank or longer than {LONGEST_ID} bytes")
     return text

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memlayer_pg.checks import instant, storable
+from memlayer_pg.checks import blank, instant, storable
 from memlayer_pg.errors import InputError, ValidationError
 
 log = logging.getLogger("memlayer_pg")
@@ -34,6 +34,8 @@ ROLES = {
 }
 TEXT_KEYS = ("text", "content", "output", "result")
 WHEN = ("timestamp", "created_at")
+DEEPEST = 100
+"""Levels of lists and parts in the content of a message."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,47 +83,49 @@ def parse_timestamp(value: object, name: str = "timestamp") -> datetime:
 
 def _message(where: str, given: Mapping[str, Any]) -> Message | None:
     role = given.get("role")
-    if not isinstance(role, str) or not role.strip():
+    if not isinstance(role, str) or blank(role):
         raise InputError(f"{where}: needs a role such as 'user'")
     name = given.get("name")
     if name is not None and not isinstance(name, str):
         raise InputError(f"{where}.name: must be a string, not {type(name).__name__}")
     text = _text(f"{where}.content", given.get("content"))
-    if not text.strip():
+    if blank(text):
         return None
     moment = next((given[key] for key in WHEN if given.get(key) is not None), None)
     role = role.strip().lower()
     return Message(
         role=storable(f"{where}.role", ROLES.get(role, role)),
         content=storable(f"{where}.content", text),
-        name=storable(f"{where}.name", name.strip()) if name and name.strip() else None,
+        name=storable(f"{where}.name", name.strip()) if name and not blank(name) else None,
         created_at=None if moment is None else parse_timestamp(moment, f"{where}.timestamp"),
     )
 
 
-def _text(where: str, content: object) -> str:
+def _text(where: str, content: object, depth: int = 0) -> str:
     """The text of a content: a text, a part, or a list of both, joined by a space."""
     if content is None:
         return ""
     if isinstance(content, str):
         return content
+    if depth > DEEPEST:
+        raise InputError(f"{where:.80}: more than {DEEPEST} levels deep")
     if isinstance(content, list | tuple):
-        texts = [_text(f"{where}[{n}]", part) for n, part in enumerate(content)]
-        return " ".join(text for text in texts if text.strip())
+        texts = [_text(f"{where}[{n}]", part, depth + 1) for n, part in enumerate(content)]
+        return " ".join(text for text in texts if not blank(text))
     if isinstance(content, Mapping):
-        return _part(where, content)
+        return _part(where, content, depth + 1)
     raise InputError(f"{where}: must be text or content parts, not {type(content).__name__}")
 
 
-def _part(where: str, part: Mapping[str, Any]) -> str:
+def _part(where: str, part: Mapping[str, Any], depth: int) -> str:
     """The text of a part; the data of one that has no type, which is how tools answer."""
     for key in TEXT_KEYS:
         if isinstance(part.get(key), str | list | tuple):
-            return _text(f"{where}.{key}", part[key])
+            return _text(f"{where}.{key}", part[key], depth)
     if part and "type" not in part:
         try:
             return json.dumps(dict(part), ensure_ascii=False)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise InputError(f"{where}: must be text, content parts or JSON") from error
     log.info("%s: a part of type %.40r has no text and is left out", where, part.get("type"))
     return ""

@@ -143,7 +143,7 @@ def similar_to(store: Store, memory_id: object, *, top_k: object) -> Flow[dict[s
     limit = checks.top_k(top_k)
     wanted = checks.memory_id(memory_id)
     if wanted is None:
-        raise MemoryNotFound(f"Memory with id {memory_id} not found")
+        raise MemoryNotFound(f"Memory with id {checks.shown(memory_id)} not found")
     rows = yield from call("similar_to", p_tenant=store.tenant, p_memory_id=wanted, p_top_k=limit)
     return {"results": [shapes.scored(row, row["score"]) for row in rows]}
 
@@ -171,6 +171,7 @@ def get_all(
     """A page of a scope's memories, newest first."""
     checks.no_ids_beside_filters(extra, "get_all")
     limit = checks.top_k(top_k)
+    with_total = bool(with_total)
     scope, rest = _split(filters)
     cursor = checks.optional_text("after", after)
     day = checks.day("reference_date", reference_date)
@@ -199,7 +200,7 @@ def get_all(
 def delete(store: Store, memory_id: object) -> Flow[dict[str, str]]:
     """Forget one memory; its history stays."""
     wanted = checks.memory_id(memory_id)
-    text = f"Memory with id {memory_id} not found"
+    text = f"Memory with id {checks.shown(memory_id)} not found"
     if wanted is None:
         raise MemoryNotFound(text)
     try:

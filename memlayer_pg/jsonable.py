@@ -11,7 +11,7 @@ from collections.abc import Set as AbstractSet
 from datetime import date, datetime
 from typing import Any
 
-from memlayer_pg.checks import SCOPE_IDS, bad_characters
+from memlayer_pg.checks import SCOPE_IDS, bad_characters, shown
 from memlayer_pg.errors import InputError, NotStorable
 
 log = logging.getLogger("memlayer_pg")
@@ -19,8 +19,11 @@ log = logging.getLogger("memlayer_pg")
 IDENTITY = (*SCOPE_IDS, "actor_id")
 LARGEST = 1024 * 1024
 """Bytes the metadata of one memory may have."""
-DEEPEST = 100
-"""Levels of lists and dictionaries in metadata or filters."""
+DEEPEST = 140
+"""Levels of lists and dictionaries in metadata or filters: the 64 groups of conditions that the
+database takes are twice as many of them."""
+MOST_BITS = 14_000
+"""Of a whole number; Python writes none of more than 4,300 digits."""
 
 
 def metadata(value: object) -> dict[str, Any] | None:
@@ -51,17 +54,14 @@ def filters(value: object) -> dict[str, Any]:
 
 def size(value: object) -> int:
     """Bytes of a value as JSON."""
-    try:
-        return len(json.dumps(value, ensure_ascii=False).encode())
-    except ValueError as error:  # a whole number of thousands of digits
-        raise NotStorable(f"metadata cannot be written as JSON: {error}") from None
+    return len(json.dumps(value, ensure_ascii=False).encode())
 
 
 def _dictionary(where: str, value: Mapping[Any, Any], depth: int, *, sets: bool) -> dict[str, Any]:
     found = {}
     for key, item in value.items():
         if not isinstance(key, str):
-            raise InputError(f"{where}: the key {key!r:.80} must be a string")
+            raise InputError(f"{where}: the key {shown(key):.80} must be a string")
         _check(f"a key of {where}", key)
         found[key] = _value(f"{where}.{key}", item, depth + 1, sets=sets)
     return found
@@ -70,7 +70,11 @@ def _dictionary(where: str, value: Mapping[Any, Any], depth: int, *, sets: bool)
 def _value(where: str, value: Any, depth: int, *, sets: bool) -> Any:
     if depth > DEEPEST:
         raise InputError(f"{where:.80}: more than {DEEPEST} levels deep")
-    if value is None or isinstance(value, bool | int):
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        if value.bit_length() > MOST_BITS:
+            raise NotStorable(f"{where:.80}: a number of thousands of digits is no JSON")
         return value
     if isinstance(value, str):
         _check(where, value)

@@ -20,6 +20,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from memlayer_pg import lenient
+from memlayer_pg.checks import blank
 from memlayer_pg.lenient import Value
 from memlayer_pg.prompts import ENTITY_TYPES, LINK_KINDS, SPEAKERS
 from memlayer_pg.spoken import FENCE, Spoken, clean, fenced, spoken, unreadable
@@ -162,7 +163,7 @@ def _fact(item: Any) -> Fact | str:
     if text is None:
         return "it has no text"
     text = clean(text)
-    if not text:
+    if blank(text.replace("\ufffd", "")):
         return "it is blank"
     said_by = str(lower.get("attributed_to") or "").strip().lower()
     links = list(_links(lower.get("links")))

@@ -100,5 +100,5 @@ def prepare_update(
 
 def _not_found(memory_id: object) -> MemoryNotFound:
     return MemoryNotFound(
-        f"Memory with id {memory_id} not found. Please provide a valid 'memory_id'"
+        f"Memory with id {checks.shown(memory_id)} not found. Please provide a valid 'memory_id'"
     )

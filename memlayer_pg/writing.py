@@ -19,6 +19,7 @@ from memlayer_pg.effects import Embedded, Flow, Row, call, embed, generate
 from memlayer_pg.entities import Entities
 from memlayer_pg.errors import (
     ConfigError,
+    InputError,
     ValidationError,
 )
 from memlayer_pg.extract import Message
@@ -47,6 +48,11 @@ class Prepared:
 
 def apply(prepared: Prepared) -> Flow[dict[str, Any]]:
     """Write what was prepared, in one statement."""
+    if not isinstance(prepared, Prepared):
+        raise InputError(
+            "prepared must be what prepare_add or prepare_update gave, "
+            f"not {type(prepared).__name__}"
+        )
     if prepared.args is None:
         return dict(prepared.result)
     rows = yield from call(prepared.function, **prepared.args)

@@ -12,6 +12,9 @@ from memlayer_pg.models.client import Client, Conversation
 from memlayer_pg.models.dialect import FORMAT, Dialect, negotiate
 
 FAILED = "LLM extraction failed"
+MOST_TOKENS = 2**40
+"""More than any request has: what an endpoint counts beyond it is nonsense the database need not
+keep, and sums of it stay within a bigint."""
 
 
 class OpenAIChat:
@@ -106,8 +109,8 @@ def generated(body: Any, model: str, failed: str = FAILED) -> Generated:
 
 
 def count(given: Any) -> int:
-    """A number of tokens; 0 for anything else."""
-    return given if isinstance(given, int) and given > 0 else 0
+    """A number of tokens, `MOST_TOKENS` at most; 0 for anything else."""
+    return min(given, MOST_TOKENS) if isinstance(given, int) and given > 0 else 0
 
 
 def _text(content: Any) -> str:

@@ -313,6 +313,22 @@ def test_several_conversations_are_added_each_by_itself(memory: Any, endpoint: A
     assert sorted(told) == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_a_foreign_error_in_one_conversation_does_not_lose_the_others(make: Any) -> None:
+    class Odd(dict[str, Any]):
+        def get(self, key: str, default: Any = None) -> Any:
+            raise RuntimeError("odd")
+
+    memory = make(llm=None)
+    jobs = [
+        {"messages": "a", "infer": False},
+        {"messages": [Odd(role="user", content="b")]},
+        {"messages": "c", "infer": False},
+    ]
+    first, second, third = memory.add_many(jobs, user_id="ann", concurrency=2)
+    assert [item["memory"] for done in (first, third) for item in done["results"]] == ["a", "c"]
+    assert isinstance(second["error"], RuntimeError)
+
+
 def test_an_argument_that_add_does_not_take_is_named_before_anything_is_added(
     memory: Any, endpoint: Any
 ) -> None:

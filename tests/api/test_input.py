@@ -7,9 +7,18 @@ from typing import Any
 
 import pytest
 
-from memlayer_pg.errors import NotStorable, ScopeMissing, ValidationError
+from memlayer_pg.errors import (
+    FilterError,
+    InputError,
+    MemoryNotFound,
+    NotStorable,
+    ScopeMissing,
+    ValidationError,
+)
 
 ANN = {"user_id": "ann"}
+ENDLESS: list[Any] = []
+ENDLESS.append(ENDLESS)
 ADDS: list[tuple[dict[str, Any], str]] = [
     ({}, "At least one of 'user_id', 'agent_id', or 'run_id' must be provided"),
     ({"user_id": None}, "At least one of"),
@@ -38,6 +47,9 @@ ADDS: list[tuple[dict[str, Any], str]] = [
     ({"user_id": "u", "messages": [{"content": "x"}]}, "needs a role"),
     ({"user_id": "u", "messages": [{"role": "user", "content": 5}]}, r"messages\[0\].content"),
     ({"user_id": "u", "messages": "a\x00b"}, "NUL"),
+    ({"user_id": True}, "user_id: must be a string"),
+    ({"user_id": "u", "messages": [{"role": "user", "content": ENDLESS}]}, "levels deep"),
+    ({"user_id": "u", "metadata": {"k": ENDLESS}}, "levels deep"),
     ({"user_id": "u", "messages": "x\ud800y"}, "surrogate"),
     ({"user_id": "u", "messages": "x" * 11_000_000}, "longer than"),
 ]
@@ -128,3 +140,52 @@ def test_no_text_and_no_id_is_logged_below_debug(memory: Any, caplog: Any) -> No
         memory.delete(stored["id"])
     for word in ("plan", "somebody", "eve", stored["id"]):
         assert word not in caplog.text
+
+
+def test_what_was_not_prepared_is_not_applied(memory: Any) -> None:
+    with pytest.raises(InputError, match="prepared must be what prepare_add"):
+        memory.apply(5)
+
+
+def test_an_id_of_thousands_of_digits_is_unknown(memory: Any) -> None:
+    assert memory.get(10**5000) is None
+    for method in (memory.delete, memory.similar_to, lambda id_: memory.update(id_, "x")):
+        with pytest.raises(MemoryNotFound):
+            method(10**5000)
+
+
+def test_a_message_of_which_nothing_can_be_seen_is_none(memory: Any, counts: Any) -> None:
+    assert memory.add("\u200b\ufeff", user_id="u", infer=False) == {"results": []}
+    assert counts()[0] == 0
+
+
+def test_with_total_may_be_anything_that_is_true(memory: Any) -> None:
+    assert memory.get_all(filters=ANN, with_total=1) == {"results": [], "total": 0}
+
+
+def test_filters_in_64_groups_reach_the_database_and_more_are_refused_there(memory: Any) -> None:
+    def grouped(levels: int) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": "a"}
+        for _ in range(levels):
+            found = {"AND": [found]}
+        return {**ANN, **found}
+
+    assert memory.get_all(filters=grouped(64)) == {"results": []}
+    with pytest.raises(FilterError, match="64 deep"):
+        memory.get_all(filters=grouped(66))
+
+
+def test_tokens_beyond_what_can_be_are_not_kept_as_they_are(
+    memory: Any, endpoint: Any, sql: Any
+) -> None:
+    endpoint.chat = lambda request: (
+        200,
+        {
+            "choices": [{"message": {"content": '{"facts": ["tea"]}'}}],
+            "usage": {"prompt_tokens": 10**30, "completion_tokens": 10**5},
+        },
+    )
+    assert len(memory.add("tea", user_id="u")["results"]) == 1
+    assert sql(
+        "select prompt_tokens, completion_tokens from memlayer.change where tenant = %(tenant)s"
+    ) == [(2**40, 10**5)]

@@ -164,3 +164,9 @@ def test_any_answer_gives_storable_facts_or_an_llm_error(answer: Any) -> None:
         assert fact.text.strip()
         assert "\x00" not in fact.text
         fact.text.encode()
+
+
+def test_a_fact_of_replacement_characters_is_left_out() -> None:
+    found = reply.facts('{"facts": ["\ufffd\ufffd", "\\ud83d", "\u200b", "tea \ufffd"]}')
+    assert [fact.text for fact in found.facts] == ["tea \ufffd"]
+    assert len(found.warnings) == 3
