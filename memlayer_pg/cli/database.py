@@ -13,7 +13,7 @@ import click
 from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
-from memlayer_pg.cli.failures import Failed, WrongUse
+from memlayer_pg.cli.failures import Failed, WrongUse, say
 from memlayer_pg.cli.indexing import ann_index, recall_check, refresh_statistics
 from memlayer_pg.cli.language import set_language
 from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_settings
@@ -77,16 +77,37 @@ def _migrate(settings: Settings, revision: str, *, down: bool) -> None:
 @db.command()
 @pass_settings
 def current(settings: Settings) -> None:
-    """The revision the schema is at."""
+    """The revision the schema is at.
+
+    At the newest it is also compared with what that made, as `memlayer db check` does, where the
+    role may.
+    """
     from memlayer_pg import schema
 
     with places.database(settings.config(), upgrade=False) as place:
         now = schema.current(place.dsn)
+        differences = _differences(place.dsn) if now == schema.HEAD else None
     if settings.as_json:
-        output.as_json({"revision": now, "head": schema.HEAD})
-    else:
-        newest = "the newest" if now == schema.HEAD else f"this version brings {schema.HEAD}"
-        click.echo(f"{_standing(now)} ({newest})")
+        output.as_json({"revision": now, "head": schema.HEAD, "differences": differences})
+        return
+    newest = "the newest" if now == schema.HEAD else f"this version brings {schema.HEAD}"
+    click.echo(f"{_standing(now)} ({newest})")
+    if differences:
+        say("warning", f"it is not as {now} makes it: {len(differences)} differences")
+        say("hint", "memlayer db check names them")
+
+
+def _differences(dsn: str) -> list[str] | None:
+    """What `check` finds; None where the role, or a read replica, does not let it look."""
+    from memlayer_pg import schema
+    from memlayer_pg.errors import DatabaseError
+
+    try:
+        return schema.check(dsn)
+    except DatabaseError as error:
+        if error.sqlstate not in ("42501", "25006"):
+            raise
+        return None
 
 
 def _standing(revision: str | None) -> str:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
-from psycopg.conninfo import make_conninfo
+from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 from memlayer_pg import schema
 from memlayer_pg.cli.database import invocation
@@ -23,7 +23,8 @@ def bare(empty: str) -> Shell:
 
 
 def test_the_schema_goes_up_and_down(bare: Shell) -> None:
-    assert bare.well("db", "current", "--json").json == {"revision": None, "head": schema.HEAD}
+    none = {"revision": None, "head": schema.HEAD, "differences": None}
+    assert bare.well("db", "current", "--json").json == none
     assert "there is no schema" in bare.well("db", "current").out
 
     ran = bare.well("db", "upgrade", "--json")
@@ -31,7 +32,9 @@ def test_the_schema_goes_up_and_down(bare: Shell) -> None:
     assert [step["revision"] for step in ran.json["steps"]] == schema.revisions()
     assert schema.HEAD in ran.err
     assert bare.well("db", "upgrade").out.endswith("nothing had to be done\n")
-    assert f"the schema is at {schema.HEAD}" in bare.well("db", "current").out
+    ran = bare.well("db", "current")
+    assert f"the schema is at {schema.HEAD}" in ran.out
+    assert ran.err == ""
     assert bare.well("db", "check", "--json").json == []
 
     assert bare("db", "downgrade", "base").code == 2
@@ -54,6 +57,25 @@ def test_a_schema_that_was_changed_by_hand_is_noticed(bare: Shell) -> None:
     assert ran.code == 1
     assert "extra" in ran.out
     assert bare("db", "check", "--json").json != []
+    ran = bare.well("db", "current")
+    assert "warning: it is not as" in ran.err
+    assert "memlayer db check" in ran.err
+    told = bare.well("db", "current", "--json").json
+    assert told["differences"] == ["column memory.extra is not ours"]
+
+
+def test_a_role_that_may_only_read_is_told_the_revision(alone: Shell) -> None:
+    noted = f"insert into memlayer.deployment values ('{schema.HEAD}', false)"
+    reader = f"{conninfo_to_dict(alone.dsn)['dbname']}_reader"
+    with psycopg.connect(alone.dsn, autocommit=True) as conn:
+        conn.execute(noted.encode())
+        conn.execute(f"create role {reader} login".encode())
+        conn.execute(f"grant usage on schema memlayer to {reader}".encode())
+        conn.execute(f"grant select on memlayer.deployment to {reader}".encode())
+        ran = Shell(make_conninfo(alone.dsn, user=reader)).well("db", "current", "--json")
+        conn.execute(f"drop owned by {reader}".encode())
+        conn.execute(f"drop role {reader}".encode())
+    assert ran.json == {"revision": schema.HEAD, "head": schema.HEAD, "differences": None}
 
 
 def test_a_missing_schema_is_said_with_the_command_that_makes_it(bare: Shell) -> None:

@@ -45,7 +45,7 @@ select gen_random_uuid(), array_fill(0.1, array[1536])::vector, payload || '{
 """
 """A table such as mem0 has."""
 
-ALIKE = {"eat": "peanuts", "eats": "peanuts", "live": "porto"}
+ALIKE = {"eat": "peanuts", "eats": "peanuts", "live": "porto", "move": "moved"}
 """Words that the embedder takes for one another: it knows no meaning but this."""
 
 
