@@ -344,7 +344,7 @@ class AsyncMemory(Core):
                 # Lent for the length of one statement: never while a model is at work.
                 if (dsn := self._known_dsn()) is None:
                     dsn = await asyncio.to_thread(self._dsn)
-                async with self._pool.connection(dsn) as conn:
+                async with self._pool.connection(dsn, self._revived) as conn:
                     return await self._call(conn, effect)
             case Embed():
                 return await self.embedding_model.aembed(effect.texts, effect.purpose)

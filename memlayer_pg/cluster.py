@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import shlex
 import shutil
+import socket
 import subprocess
 import tempfile
 import time
@@ -122,6 +123,17 @@ class Cluster:
         except FileNotFoundError:
             return None
         return Path(lines[4]) if len(lines) > 4 and lines[4] else None
+
+    def listens(self) -> bool:
+        """Whether somebody is there to take a connection, or to refuse it in so many words."""
+        with socket.socket(socket.AF_UNIX) as caller:
+            try:
+                caller.connect(str((self.socket_folder() or self.data) / SOCKET))
+            except (FileNotFoundError, ConnectionRefusedError):
+                return False
+            except OSError:  # there, but with no time for us
+                return True
+        return True
 
     def answers(self) -> bool:
         """Whether the server takes connections."""

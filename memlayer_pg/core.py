@@ -147,6 +147,15 @@ class Core:
         server = self._server
         return self.config.dsn if server is None else server.dsn
 
+    def _revived(self) -> str | None:
+        """The database of our own server, when it was gone and is started again; else None."""
+        with self._starting:
+            if self._server is None or not self._server.revive():
+                return None
+            log.warning("the Postgres of our own was gone and is started again")
+            dsn: str = self._server.dsn
+            return dsn
+
     def _stop_server(self) -> None:
         with self._starting:
             server, self._server = self._server, None

@@ -55,6 +55,19 @@ class Server:
             if _unused(self.data_dir):
                 self._running.stop()
 
+    def revive(self) -> bool:
+        """Start the server again if it was killed, True when it was; `dsn` may be another then.
+
+        ConfigError when it does not start.
+        """
+        with _usable(self.data_dir):
+            if self._running.listens():
+                return False
+            with _locked(self.data_dir):
+                self._running.ensure_running()
+                self.dsn = self._running.dsn(DATABASE)
+        return True
+
     def __enter__(self) -> Self:
         return self
 
@@ -103,7 +116,7 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
         raise ConfigError("the embedded server does not run on Windows: pass dsn=")
     folder = (Path(data_dir) if data_dir is not None else default_data_dir()).expanduser()
     folder = folder.resolve()
-    try:
+    with _usable(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(folder):
             running = _cluster(folder, version)
@@ -116,12 +129,19 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
             except BaseException:
                 os.close(handle)
                 raise
+    return Server(running.dsn(DATABASE), folder, running, handle)
+
+
+@contextmanager
+def _usable(folder: Path) -> Iterator[None]:
+    """ConfigError for what the system refuses to do with a folder."""
+    try:
+        yield
     except OSError as error:
         raise ConfigError(
             f"the embedded server cannot use {folder}: {error}",
             suggestion="Name another folder with data_dir= or MEMLAYER_DATA_DIR, or pass dsn=.",
         ) from error
-    return Server(running.dsn(DATABASE), folder, running, handle)
 
 
 def _cluster(folder: Path, version: int | None) -> Cluster:

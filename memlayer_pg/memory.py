@@ -382,7 +382,7 @@ class Memory(Core):
                 return self._call(given, effect)
             case Call():
                 # Lent for the length of one statement: never while a model is at work.
-                with self._pool.connection(self._dsn()) as conn:
+                with self._pool.connection(self._dsn(), self._revived) as conn:
                     return self._call(conn, effect)
             case Embed():
                 return self.embedding_model.embed(effect.texts, effect.purpose)

@@ -14,7 +14,7 @@ import select
 import threading
 import time
 import weakref
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from typing import Any, Generic, TypeVar
 
@@ -135,8 +135,13 @@ class Pool(_Idle[psycopg.Connection[Any]]):
         self._room = threading.BoundedSemaphore(self.config.max_size)
 
     @contextmanager
-    def connection(self, dsn: str) -> Iterator[psycopg.Connection[Any]]:
-        """A connection for the length of the block; DatabaseError when none is to be had."""
+    def connection(
+        self, dsn: str, revived: Callable[[], str | None] = lambda: None
+    ) -> Iterator[psycopg.Connection[Any]]:
+        """A connection for the length of the block; DatabaseError when none is to be had.
+
+        `revived`: asked when the server cannot be reached; a dsn is tried, None is an error.
+        """
         self._check_open()
         room = self._room
         if not room.acquire(timeout=self.config.connect_timeout):
@@ -144,15 +149,24 @@ class Pool(_Idle[psycopg.Connection[Any]]):
         try:
             conn = self.take()
             if conn is None:
-                with translated():
-                    conn = psycopg.Connection.connect(**self._options(dsn))
-                    session.pin(conn)
+                conn = self._opened(dsn, revived)
             try:
                 yield conn
             finally:
                 self.give(conn)
         finally:
             room.release()
+
+    def _opened(self, dsn: str, revived: Callable[[], str | None]) -> psycopg.Connection[Any]:
+        try:
+            with translated():
+                conn = psycopg.Connection.connect(**self._options(dsn))
+                session.pin(conn)
+                return conn
+        except DatabaseError:
+            if (again := revived()) is None:
+                raise
+        return self._opened(again, lambda: None)
 
 
 class AsyncPool(_Idle[psycopg.AsyncConnection[Any]]):
@@ -162,8 +176,10 @@ class AsyncPool(_Idle[psycopg.AsyncConnection[Any]]):
         self._rooms: weakref.WeakKeyDictionary[Any, asyncio.Semaphore] = weakref.WeakKeyDictionary()
 
     @asynccontextmanager
-    async def connection(self, dsn: str) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
-        """A connection for the length of the block; DatabaseError when none is to be had."""
+    async def connection(
+        self, dsn: str, revived: Callable[[], str | None] = lambda: None
+    ) -> AsyncIterator[psycopg.AsyncConnection[Any]]:
+        """`Pool.connection`, awaited; `revived` is called in a thread."""
         self._check_open()
         room = self._rooms.setdefault(
             asyncio.get_running_loop(), asyncio.Semaphore(self.config.max_size)
@@ -176,15 +192,26 @@ class AsyncPool(_Idle[psycopg.AsyncConnection[Any]]):
         try:
             conn = self.take()
             if conn is None:
-                with translated():
-                    conn = await psycopg.AsyncConnection.connect(**self._options(dsn))
-                    await session.pin_async(conn)
+                conn = await self._opened(dsn, revived)
             try:
                 yield conn
             finally:
                 self.give(conn)
         finally:
             room.release()
+
+    async def _opened(
+        self, dsn: str, revived: Callable[[], str | None]
+    ) -> psycopg.AsyncConnection[Any]:
+        try:
+            with translated():
+                conn = await psycopg.AsyncConnection.connect(**self._options(dsn))
+                await session.pin_async(conn)
+                return conn
+        except DatabaseError:
+            if (again := await asyncio.to_thread(revived)) is None:
+                raise
+        return await self._opened(again, lambda: None)
 
 
 def _quiet(conn: psycopg.Connection[Any] | psycopg.AsyncConnection[Any]) -> bool:

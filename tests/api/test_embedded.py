@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -40,3 +43,20 @@ def test_memories_are_kept_in_a_folder_and_are_there_next_time(
     again = Harness(kind, config)
     assert found(again.get_all(filters=ANN)) == ["tea"]
     again.close()
+
+
+def test_a_server_of_our_own_that_was_killed_is_started_again(
+    home: Path, kind: str, endpoint: Any, caplog: Any
+) -> None:
+    memory = Harness(kind, Config(data_dir=home, embedder=model(endpoint)))
+    for text in ("tea", "coffee"):
+        say(memory, text)
+        os.kill(int((home / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        # The others end when they see that the first one did.
+        while memory._server._running._processes():
+            time.sleep(0.01)
+        with caplog.at_level("WARNING", "memlayer_pg"):
+            assert text in found(memory.get_all(filters=ANN))
+        assert "is started again" in caplog.text
+    assert sorted(found(memory.get_all(filters=ANN))) == ["coffee", "tea"]
+    memory.close()
