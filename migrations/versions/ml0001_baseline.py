@@ -106,7 +106,7 @@ FILES = {
     "search/ann_index.sql": "f87509689cbd",
     "search/ann_index_statement.sql": "4498933a53d9",
     "search/nearest_exact.sql": "b31afc809ea0",
-    "search/nearest.sql": "0a1d25537490",
+    "search/nearest.sql": "e577e9716a14",
     "search/rarest_terms.sql": "964c08e17743",
     "search/keyword_leg.sql": "91328f2e8873",
     "search/entity_leg.sql": "f5dbdd59ddce",

@@ -17,7 +17,7 @@ create or replace function memlayer.nearest(
   set jit = off
   -- Without iterative scan an index scan ends after ef_search rows, whatever a filter left of them.
   set hnsw.iterative_scan = 'strict_order'
-  set hnsw.ef_search = 200
+  set hnsw.ef_search = 600
   -- The planner knows the cost of neither the scope predicate inside the index scan nor of a wide sort.
   set enable_sort = off
   set enable_bitmapscan = off
