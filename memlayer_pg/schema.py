@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memlayer_pg import requirements
+from memlayer_pg import requirements, session
 from memlayer_pg.catalog import catalog, differences
 from memlayer_pg.dsn import parameters
 from memlayer_pg.engine import LOCK, engine, failed, message, reached
@@ -279,7 +279,8 @@ def check(dsn: str) -> list[str]:
 @contextmanager
 def _opened(dsn: str) -> Iterator[psycopg.Connection[Any]]:
     try:
-        with psycopg.connect(**parameters(dsn)) as conn:
+        with psycopg.connect(**{**parameters(dsn), **session.ENCODING}) as conn:
+            session.pin(conn)
             yield conn
     except psycopg.Error as error:
         raise DatabaseError(

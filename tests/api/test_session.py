@@ -62,6 +62,7 @@ def test_the_schema_is_laid_right_whatever_the_environment_says(
     monkeypatch.setenv("PGCLIENTENCODING", "LATIN1")
     monkeypatch.setenv("PGOPTIONS", "-c standard_conforming_strings=off")
     schema.migrate(empty)
+    assert schema.check(empty) == []
     with Memory(dsn=empty, embedder=model(endpoint)) as memory:
         memory.add(SAID, user_id="ann", infer=False)
         assert found(memory.search("café", filters=ANN)) == [SAID]
