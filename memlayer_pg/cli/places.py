@@ -75,11 +75,13 @@ def connection(dsn: str, name: str = "memlayer") -> Iterator[psycopg.Connection[
     """An autocommit connection that calls itself `name`; errors are ours."""
     import psycopg
 
-    from memlayer_pg import db
+    from memlayer_pg import db, session
     from memlayer_pg.dsn import parameters
 
     options = {"connect_timeout": PATIENCE, "application_name": name, **parameters(dsn)}
+    options |= session.ENCODING
     with db.translated(), psycopg.connect(**options, autocommit=True) as conn:
+        session.pin(conn)
         yield conn
 
 
@@ -87,11 +89,13 @@ def greeted(conn: psycopg.Connection[Any]) -> None:
     """SchemaError unless the schema is there and one that this version works with."""
     from memlayer_pg import db, handshake
     from memlayer_pg.errors import DatabaseError
+    from memlayer_pg.pool import public
 
+    where = public(conn.info.dsn)
     try:
-        handshake.read(db.perform(conn, handshake.HANDSHAKE), conn.info.dsn)
+        handshake.read(db.perform(conn, handshake.HANDSHAKE), where)
     except DatabaseError as error:
-        raise handshake.missing(error, conn.info.dsn) from error
+        raise handshake.missing(error, where) from error
 
 
 @contextmanager

@@ -97,7 +97,7 @@ def test_what_is_filled_in_is_what_add_stores(database: str) -> None:
                 select array_agg(distinct (
                          select string_agg(key, ' ' order by key)
                            from jsonb_each_text(to_jsonb(m)) where value is not null)),
-                       bool_and(h.new_state = memlayer.memory_state(m) and h.version = 1)
+                       bool_and(h.new_state ->> 'text' = m.text and h.version = 1)
                   from memlayer.memory m
                   join memlayer.history h on h.tenant = m.tenant and h.memory_id = m.id
                  where m.user_id = %s
