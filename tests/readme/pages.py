@@ -37,7 +37,7 @@ def blocks(page: Path, *languages: str) -> list[Block]:
     text = page.read_text("utf-8")
     fences = list(FENCE.finditer(text))
     found = []
-    for fence, after in zip(fences, [*fences[1:], None], strict=False):
+    for fence, after in zip(fences, [*fences[1:], None][: len(fences)], strict=True):
         shown = after is not None and after[1] == "text" and fence[1] != "text"
         adjacent = after is not None and text[fence.end() : after.start()] == "\n\n"
         marker = MARKER.search(text, 0, fence.start())
