@@ -44,6 +44,7 @@
 \ir filter/filter_column.sql
 \ir filter/filter_exists.sql
 \ir filter/filter_fold.sql
+\ir filter/filter_comparison.sql
 \ir filter/filter_jsonpath.sql
 \ir filter/filter_metadata_contains.sql
 \ir filter/filter_metadata_in.sql
@@ -61,6 +62,7 @@
 \ir filter/filter_tree.sql
 \ir filter/filter_group.sql
 \ir filter/filter_predicate.sql
+\ir filter/filter_path.sql
 
 -- Derived columns and history
 \ir model/require_model.sql
@@ -114,6 +116,7 @@
 \ir search/nearest_exact.sql
 \ir search/nearest.sql
 \ir search/rarest_terms.sql
+\ir search/occurrence_leg.sql
 \ir search/keyword_leg.sql
 \ir search/entity_leg.sql
 \ir search/exact_legs.sql

@@ -28,22 +28,10 @@ declare
   v_start timestamptz := clock_timestamp();
   s       record;
 begin
-  if p_threshold is null or not p_threshold between -1 and 1 then
-    raise exception using
-      errcode = 'ML003',
-      message = format('threshold %s is not a cosine similarity', coalesce(p_threshold::text, 'null')),
-      hint    = 'Pass -1 to 1.';
-  end if;
-  if p_recency_half_life <= 0 then
-    raise exception using
-      errcode = 'ML003',
-      message = format('a half-life of %s days is none', p_recency_half_life),
-      hint    = 'Pass more than 0 days, or null to leave age out.';
-  end if;
   select * into s
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
-      p_reference_date, p_fusion, p_explain => true);
+      p_reference_date, p_fusion, p_threshold, p_recency_half_life, p_explain => true);
   prepared_ms := extract(epoch from clock_timestamp() - v_start) * 1000;
   path := s.path;
   statement := s.statement;

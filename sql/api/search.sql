@@ -30,26 +30,34 @@ as $$
 declare
   s record;
 begin
-  if p_threshold is null or not p_threshold between -1 and 1 then
-    raise exception using
-      errcode = 'ML003',
-      message = format('threshold %s is not a cosine similarity', coalesce(p_threshold::text, 'null')),
-      hint    = 'Pass -1 to 1.';
-  end if;
-  if p_recency_half_life <= 0 then
-    raise exception using
-      errcode = 'ML003',
-      message = format('a half-life of %s days is none', p_recency_half_life),
-      hint    = 'Pass more than 0 days, or null to leave age out.';
-  end if;
   select * into s
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
-      p_reference_date, p_fusion);
-  return query execute s.statement
+      p_reference_date, p_fusion, p_threshold, p_recency_half_life);
+  if s.compiled = 'user' then
+    return query select * from memlayer.search_of_user(
+          p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
+          p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities,
+          s.filter, s.excluded);
+  elsif s.compiled = 'agent' then
+    return query select * from memlayer.search_of_agent(
+          p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
+          p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities,
+          s.filter, s.excluded);
+  elsif s.compiled = 'run' then
+    return query select * from memlayer.search_of_run(
+          p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
+          p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
+          s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities,
+          s.filter, s.excluded);
+  else
+    return query execute s.statement
     using p_tenant, p_user_id, p_agent_id, p_run_id, s.day, p_embedding, s.model, s.terms, s.any_term, s.must, s.depth,
           p_threshold, p_top_k, s.possible_names, p_entity_embeddings, s.calibration, s.kind, s.scope_id, s.nearest, s.folded,
           s.moment, p_recency_half_life, s.has_superseded, p_demote_superseded, p_include_superseded, p_entities;
+  end if;
 end;
 $$;
 

@@ -1,6 +1,7 @@
 -- The usual search as functions whose plan is kept: planning it anew took longer than running it in a
 -- small scope. One for each id that may lead, for that is the index it reads. A kept plan knows no sizes:
--- joins of CTEs are to hash; what must go row by row through an index is fenced by "offset 0".
+-- joins of CTEs are to hash; what must go row by row through an index is fenced by "offset 0"; and a table
+-- that was small when the plan was made may be large by now.
 do $$
 declare
   v_lead  text;
@@ -18,7 +19,7 @@ create or replace function memlayer.search_of_%1$s(
   p_terms text[], p_any_term tsquery, p_must tsquery, p_depth bigint, p_threshold float8, p_rows int, p_names text[],
   p_entity_embeddings halfvec[], p_calibration float8, p_kind text, p_scope_id text, p_nearest uuid[], p_folded text,
   p_moment timestamptz, p_half_life float8, p_has_superseded boolean, p_demote boolean, p_include boolean,
-  p_asked text[])
+  p_asked text[], p_filter jsonpath, p_excluded tsquery)
   returns table (
     id uuid, text text, hash text, metadata jsonb, score float8, created_at timestamptz, updated_at timestamptz,
     user_id text, agent_id text, run_id text, actor_id text, role text, attributed_to text, memory_type text,
@@ -28,6 +29,7 @@ create or replace function memlayer.search_of_%1$s(
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_nestloop = off
+  set enable_seqscan = off
   set jit = off
 as $body$
 #variable_conflict use_column
@@ -41,13 +43,13 @@ $body$
       memlayer.search_statement(
         memlayer.exact_legs(
           replace(v_scope, 'X.', 'm.') || ' and ' || memlayer.visible_predicate(false, null),
-          '(true)',
+          '($27 is null or m.metadata @? $27) and ($28 is null or not m.document @@ $28)',
           memlayer.entity_leg(replace(v_scope, 'X.', 'e.'), 'calibrated', false),
           memlayer.fusion_k1('calibrated')),
         replace(v_scope, 'X.', 'm.') || ' and ' || memlayer.visible_predicate(false, null),
         'calibrated'));
     execute format(
-      'comment on function memlayer.search_of_%1$s is ''memlayer.search led by the %1$s, without filter, as memlayer.search_statement writes it; its plan is kept.''',
+      'comment on function memlayer.search_of_%1$s is ''memlayer.search led by the %1$s, as memlayer.search_statement writes it; its plan is kept.''',
       v_lead);
   end loop;
 end;

@@ -24,16 +24,11 @@ term as materialized (
 ),
 matching as materialized (
   -- By the rarest terms ($9 holds those): the common ones would fetch most of the scope and rank little.
-  select m.id, m.document, m.document_length, m.document @@ $10 as counts
+  select m.id, m.document, m.document_length, true as kept
     from memlayer.memory m
    where m.document @@ $9 and %1$s and %2$s
 ),
-occurrence as materialized (
-  select m.id, m.document_length, m.counts, t.lexeme, coalesce(cardinality(t.positions), 1) as frequency
-    from matching m
-   cross join lateral unnest(m.document) t
-   where t.lexeme = any ($8)
-),
+%5$s,
 %3$s,
 %4$s,
 nearest as materialized (
@@ -59,7 +54,7 @@ found as materialized (
      select m.* from memlayer.memory m where m.tenant = $1 and m.id = c.id offset 0) m
     left join keyword k on k.id = c.id
     left join entity e on e.id = c.id
-)$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities);
+)$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg());
 
 comment on function memlayer.large_legs is
   'The three legs of a search in a scope with stored statistics and a vector index, reading only what they find: CTEs that end in found, as memlayer.exact_legs.';

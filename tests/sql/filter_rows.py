@@ -20,6 +20,13 @@ def predicate(conn: Connection, filters: object) -> Composed:
     return SQL("({})").format(SQL(row[0]))
 
 
+def path(conn: Connection, filters: object) -> Composed | None:
+    """The jsonpath of a simple filter, as a condition on m; None of any other."""
+    row = conn.execute("select memlayer.filter_path(%s)::text", [Jsonb(filters)]).fetchone()
+    assert row is not None
+    return None if row[0] is None else SQL("(m.metadata @? {})").format(Literal(row[0]))
+
+
 def remember(conn: Connection, rows: list[Row]) -> None:
     """One memory a row of metadata, its text the row's position."""
     conn.cursor().executemany(
@@ -51,14 +58,14 @@ def check(conn: Connection, rows: list[Row], filters: object, positions: list[in
 
 
 def evaluate(
-    conn: Connection, rows: list[Row], filters: Sequence[object]
+    conn: Connection, rows: list[Row], conditions: Sequence[Composed]
 ) -> list[tuple[bool | None, ...]]:
-    """For each row what each filter's condition says; without the table, no trigger has a say."""
+    """For each row what each condition says; without the table, no trigger has a say."""
     query = SQL(
         """select {} from rows from (jsonb_to_recordset({}) as (
              metadata jsonb, user_id text, agent_id text, run_id text, actor_id text, role text,
              attributed_to text, memory_type text, expires_on date, created_at timestamptz,
              updated_at timestamptz, observed_at timestamptz)) with ordinality as m
            order by m.ordinality"""
-    ).format(SQL(", ").join(predicate(conn, one) for one in filters), Literal(Jsonb(rows)))
+    ).format(SQL(", ").join(conditions), Literal(Jsonb(rows)))
     return conn.execute(query).fetchall()

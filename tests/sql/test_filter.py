@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from tests.sql.filter_rows import Connection, Row, check, found, remember
+from tests.sql.filter_rows import Connection, Row, check, found, path, remember
 
 NUMBERS: list[Row] = [{"n": n} for n in (2, 9, 10, 100, -5, 1e3, 0.5)]
 
@@ -234,3 +234,38 @@ KINDS: list[Row] = [
 )
 def test_groups_nest_as_boolean_algebra(conn: Connection, filters: Row, right: list[int]) -> None:
     check(conn, KINDS, filters, right)
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        {"category": "work"},
+        {"category": ["work", "home"]},
+        {"category": {"in": ["work"]}, "year": {"gte": 2024, "lt": 2026}},
+        {"done": False, "owner": None},
+        {"a.b": {"eq": 1.5}},
+    ],
+)
+def test_a_simple_filter_is_one_jsonpath(conn: Connection, filters: Row) -> None:
+    """A search with it is a kept statement, which need not be planned anew."""
+    assert path(conn, filters) is not None
+
+
+@pytest.mark.parametrize(
+    "filters",
+    [
+        None,
+        {},
+        {"category": "*"},
+        {"category": {"ne": "work"}},
+        {"category": {"in": []}},
+        {"category": {"in": list(range(9))}},
+        {"category": {"eq": ["work"]}},
+        {"category": {"contains": "work"}},
+        {"day": {"gt": "2026-01-01"}},
+        {"category": "work", "role": "user"},
+        {"category": "work", "OR": [{"a": 1}, {"b": 2}]},
+    ],
+)
+def test_a_filter_that_says_more_is_no_jsonpath(conn: Connection, filters: Row | None) -> None:
+    assert path(conn, filters) is None

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from tests.sql.filter_rows import Connection, Row, check, evaluate, found, remember_columns
+from tests.sql.filter_rows import (
+    Connection,
+    Row,
+    check,
+    evaluate,
+    found,
+    predicate,
+    remember_columns,
+)
 
 DATES: list[Row] = [
     {"day": day}
@@ -71,7 +79,7 @@ def test_a_time_column_compares_by_instant(
         {"created_at": time, "updated_at": time, "observed_at": time, "expires_on": None}
         for time in ("2026-03-02T03:30Z", "2026-03-01T19:30-08:00", "2026-03-01T23:59Z")
     ]
-    hits = [hit for (hit,) in evaluate(conn, rows, [{column: condition}])]
+    hits = [hit for (hit,) in evaluate(conn, rows, [predicate(conn, {column: condition})])]
     assert hits == [n in right for n in range(3)]
 
 

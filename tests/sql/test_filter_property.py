@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from psycopg.sql import SQL
 
 from tests.sql import filter_oracle
-from tests.sql.filter_rows import Connection, evaluate, predicate, remember
+from tests.sql.filter_rows import Connection, evaluate, path, predicate, remember
 from tests.sql.filter_samples import a_condition, a_filter, a_row, parts
 
 TREES = settings(
@@ -37,10 +37,25 @@ def test_a_filter_finds_what_the_oracle_finds(
     asked = list(parts(a_filter(random)))
     with conn.transaction():
         conn.execute("select set_config('timezone', %s, true)", [time_zone])
-        found = evaluate(conn, rows, asked)
+        found = evaluate(conn, rows, [predicate(conn, one) for one in asked])
     for position, one in enumerate(asked):
         for row, hits in zip(rows, found, strict=True):
             assert hits[position] is filter_oracle.holds(one, row), (one, row)
+
+
+@settings(TREES, max_examples=200)
+@given(random=RANDOMS)
+def test_the_jsonpath_of_a_simple_filter_finds_the_same(conn: Connection, random: Random) -> None:
+    rows = [a_row(random) for _ in range(40)]
+    with conn.transaction():
+        simple = [
+            (condition, predicate(conn, one))
+            for one in parts(a_filter(random))
+            if (condition := path(conn, one)) is not None
+        ]
+        if simple:
+            paths, predicates = zip(*simple, strict=True)
+            assert evaluate(conn, rows, paths) == evaluate(conn, rows, predicates)
 
 
 @settings(TREES, max_examples=50)

@@ -15,6 +15,7 @@ from tests.sql.filter_rows import (
     Row,
     check,
     found,
+    path,
     predicate,
     remember,
     remember_columns,
@@ -66,6 +67,8 @@ def test_what_is_not_understood_is_refused_by_name(
         predicate(conn, filters)
     assert caught.value.sqlstate == "ML003"
     assert caught.value.diag.message_hint
+    # What is wrong is never said by a jsonpath, whose makers do not look.
+    assert path(conn, filters) is None
 
 
 def nested(depth: int) -> Row:
