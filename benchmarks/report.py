@@ -150,6 +150,13 @@ def markdown(results: Results, pictures: Sequence[str]) -> str:
     if "package" in results:
         times = results["package"]["import_ms"].items()
         parts += ["## Import", _table(["who", "ms"], [[who, f"{ms:.0f}"] for who, ms in times])]
+    if "decoding" in results:
+        cost = results["decoding"]
+        parts += [
+            "## Vectors from the endpoint",
+            f"Client CPU of one request for {cost['texts']} vectors, HTTP included.",
+            _table(["form", "ms"], [[form, f"{cost[form]:.2f}"] for form in ("base64", "float")]),
+        ]
     if results.get("quality"):
         parts += ["## Retrieval", _table(*_quality(results))]
     parts += [f"![{Path(name).stem}]({name})" for name in pictures]

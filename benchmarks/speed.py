@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import machine, package, place, workload_a, workload_bc
+from benchmarks import decoding, machine, package, place, workload_a, workload_bc
 from benchmarks.options import Options
 from benchmarks.vectors import Vectors
 
@@ -16,6 +16,7 @@ def run(options: Options) -> dict[str, Any]:
         "about": machine.about(),
         "options": {key: str(value) for key, value in asdict(options).items()},
         "package": package.imports(options.mem0_python),
+        "decoding": decoding.cost(options.dimensions, options.seed),
     }
     vectors = Vectors(options.dimensions, options.seed)
     with place.started(options.keep, options.postgres) as here:

@@ -73,6 +73,11 @@ def test_recall_in_the_large_scope_is_measured_with_and_without_an_index(
     assert min(recall.values()) > 0.9
 
 
+def test_both_forms_of_vectors_are_decoded(measured: dict[str, Any]) -> None:
+    cost = measured["decoding"]
+    assert all(0 < cost[form] < 1000 for form in ("base64", "float"))
+
+
 def test_a_page_and_the_figures_are_saved(measured: dict[str, Any]) -> None:
     page = (measured["folder"] / "benchmarks.md").read_text()
     assert "search, 16 a user: to the plain query" in page
