@@ -10,8 +10,10 @@ from typing import Any
 
 import psycopg
 
-Catalog = dict[tuple[str, str], str]
-"""The definition of each object, by its kind and name."""
+Key = tuple[str, str]
+"""An object: its kind and its name."""
+Catalog = dict[Key, str]
+"""The definition of each object."""
 
 QUERY = r"""
 with ours as (
@@ -35,7 +37,8 @@ select case c.relkind when 'v' then 'view' else 'table' end, c.relname,
 union all
 select 'column', format('%s.%s', c.relname, a.attname),
        concat_ws(' ', format_type(a.atttypid, a.atttypmod), a.attnotnull, a.attgenerated,
-                 a.attidentity, a.attstorage, a.attcollation::regcollation,
+                 a.attidentity, a.attstorage, nullif(a.attcompression, ''), a.attoptions,
+                 nullif(a.attstattarget, -1), a.attcollation::regcollation,
                  pg_get_expr(d.adbin, d.adrelid), col_description(c.oid, a.attnum))
   from ours c
   join pg_attribute a on a.attrelid = c.oid and a.attnum > 0 and not a.attisdropped
@@ -60,6 +63,27 @@ select 'trigger', format('%s on %s', t.tgname, c.relname),
   from pg_trigger t
   join ours c on c.oid = t.tgrelid
  where not t.tgisinternal
+union all
+select 'type', t.typname,
+       concat_ws(' ', t.typtype, format_type(nullif(t.typbasetype, 0), t.typtypmod), t.typnotnull,
+                 t.typdefault, obj_description(t.oid, 'pg_type'),
+                 (select string_agg(e.enumlabel, ', ' order by e.enumsortorder)
+                    from pg_enum e where e.enumtypid = t.oid),
+                 (select string_agg(pg_get_constraintdef(k.oid), ', ' order by k.conname)
+                    from pg_constraint k where k.contypid = t.oid),
+                 (select string_agg(format('%s %s', a.attname,
+                                           format_type(a.atttypid, a.atttypmod)),
+                                    ', ' order by a.attnum)
+                    from pg_attribute a where a.attrelid = c.oid and not a.attisdropped))
+  from pg_type t
+  left join pg_class c on c.oid = t.typrelid
+ where t.typnamespace = 'memlayer'::regnamespace
+   and (t.typtype in ('d', 'e') or c.relkind = 'c')
+union all
+select 'statistics', s.stxname,
+       concat_ws(' ', pg_get_statisticsobjdef(s.oid), obj_description(s.oid, 'pg_statistic_ext'))
+  from pg_statistic_ext s
+ where s.stxnamespace = 'memlayer'::regnamespace
 union all
 select 'policy', format('%s on %s', p.polname, c.relname),
        concat_ws(' ', p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),

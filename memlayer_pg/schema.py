@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -47,11 +47,18 @@ def revisions() -> list[str]:
 HEAD = max(revisions(), default="")
 """The revision this version of the package is written for."""
 
+SEARCH_PATH = "schema/search_path.sql"
+"""Of all files the one that the bodies of the others are bound by."""
 
-def load_order() -> list[str]:
-    """The files of sql/ in the order all.sql loads them."""
-    lines = (SQL / "all.sql").read_text("utf-8").splitlines()
-    return [line.removeprefix("\\ir ") for line in lines if line.startswith("\\ir ")]
+
+def load_order(at: str = HEAD) -> list[str]:
+    """The files of sql/ there were at a revision, in the order all.sql loaded them."""
+    return listed(text_at("all.sql", at))
+
+
+def listed(text: str) -> list[str]:
+    """The files that a text of all.sql loads."""
+    return [line.removeprefix("\\ir ") for line in text.splitlines() if line.startswith("\\ir ")]
 
 
 def text_at(path: str, revision: str) -> str:
@@ -73,7 +80,7 @@ def digest(text: str) -> str:
 
 def apply(files: Mapping[str, str], *, at: str) -> None:
     """Run sql/ files as revision `at` was written for them; SchemaError when a text is another."""
-    with _search_path():
+    with _search_path(None if SEARCH_PATH in files else at):
         for path, expected in files.items():
             text = text_at(path, at)
             if digest(text) != expected:
@@ -84,18 +91,29 @@ def apply(files: Mapping[str, str], *, at: str) -> None:
             run(text)
 
 
-def restore(files: Iterable[str], *, at: str, but: Container[str] = ()) -> None:
-    """Run sql/ files as they stood at revision `at`, `but` those it had not: the way down."""
-    with _search_path():
-        for path in files:
-            if path not in but:
+def restore(files: Iterable[str], *, at: str) -> None:
+    """Run those of the files that revision `at` had, as they stood then: the way down."""
+    wanted = set(files)
+    with _search_path(at):
+        for path in load_order(at):
+            if path in wanted:
                 run(text_at(path, at))
 
 
+def alter(*statements: str, at: str) -> None:
+    """Run statements as if they stood in sql/ at revision `at`: names of ours are found."""
+    with _search_path(at):
+        for statement in statements:
+            run(statement)
+
+
 @contextmanager
-def _search_path() -> Iterator[None]:
-    """Undo what sql/schema/search_path.sql sets: other revisions may follow in this transaction."""
+def _search_path(at: str | None) -> Iterator[None]:
+    """Have names found by sql/schema/search_path.sql as of a revision, and undo it in the end:
+    other revisions may follow in this transaction. None: the first files make what it needs."""
     run("select set_config('memlayer.search_path', current_setting('search_path'), true)")
+    if at is not None:
+        run(text_at(SEARCH_PATH, at))
     yield
     run("select set_config('search_path', current_setting('memlayer.search_path'), true)")
 

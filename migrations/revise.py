@@ -1,48 +1,60 @@
-"""Write the next revision from what changed in sql/: python migrations/revise.py "Fuse by max"."""
+"""Write the next revision from what changed in sql/: python migrations/revise.py "Fuse by max".
+
+Digests tell which files changed, Postgres tells the rest: what the newest revision left and what
+sql/ says are laid in two databases of a server of our own, and compared. Then the revision is
+tried, up, down and up again; what it does not bring about is named, to be written into it by hand.
+"""
 
 from __future__ import annotations
 
 import re
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
 
+import psycopg
 from alembic.script import ScriptDirectory
+from psycopg.conninfo import make_conninfo
 
-from memlayer_pg import schema
+from memlayer_pg import embedded, schema
+from memlayer_pg.catalog import Catalog, catalog
+from memlayer_pg.errors import SchemaError
+from migrations.ways import ONCE, Laid, dragged, lay, way
 
 TEMPLATE = '''"""{title}."""
 
 from memlayer_pg import schema
 
 revision = "{revision}"
-down_revision = {down}
+down_revision = {down_revision}
 branch_labels = {labels}
 depends_on = None
 
 # Run again as they stand at this revision.
-FILES = {files}
+FILES: dict[str, str] = {files}
 
 # Brought to where they stand by the statements below.
 ALTERED: dict[str, str] = {altered}
-{new}
+
+# Not there any more.
+REMOVED: list[str] = {removed}
+
 
 def upgrade() -> None:
-    schema.apply(FILES, at=revision)
-    schema.record(revision)
+    {up}
 
 
 def downgrade() -> None:
-    {way_down}
+    {down}
 '''
 
-SEARCH_PATH = "schema/search_path.sql"
-"""Stands first in every revision: the bodies after it are bound by it."""
-
-ONCE = re.compile(r"^create (?!or replace|extension|schema)", re.MULTILINE)
-"""A statement that cannot be run a second time."""
-
-CREATED = re.compile(r"^create (?:or replace )?(function|table|view) (memlayer\.\w+)", re.MULTILINE)
+NOTED = re.compile(r"(?<=<!-- note the revision -->\n```text\n).*?(?=```)", re.DOTALL)
 
 
 def recorded() -> dict[str, str]:
@@ -51,12 +63,18 @@ def recorded() -> dict[str, str]:
     scripts = ScriptDirectory.from_config(schema.config()).walk_revisions()
     for script in reversed(list(scripts)):
         seen |= script.module.FILES | script.module.ALTERED
+        for path in getattr(script.module, "REMOVED", ()):
+            del seen[path]
     return seen
+
+
+def read(path: str) -> str:
+    return (schema.SQL / path).read_text("utf-8")
 
 
 def committed(path: str) -> Iterator[str]:
     """The texts git has of a file of sql/, newest first."""
-    log = git("log", "--format=%H", "--diff-filter=d", "--", f"sql/{path}")
+    log = git("log", "--format=%H", "--diff-filter=AM", "--", f"sql/{path}")
     return (git("show", f"{commit}:sql/{path}") for commit in log.split())
 
 
@@ -65,56 +83,99 @@ def git(*args: str) -> str:
     return done.stdout.decode()
 
 
+def contents_left(paths: Iterable[str]) -> str:
+    """The text of all.sql that lists these files."""
+    wanted = set(paths)
+    for text in chain([read("all.sql")], committed("all.sql")):
+        if set(schema.listed(text)) == wanted:
+            return text
+    sys.exit("git has no commit of sql/all.sql with the files that the last revision left")
+
+
+def text_left(path: str, digest: str) -> str:
+    """The text of a file that has this digest."""
+    for text in chain([read(path)] if (schema.SQL / path).is_file() else [], committed(path)):
+        if schema.digest(text) == digest:
+            return text
+    sys.exit(f"git has no commit of sql/{path} as the last revision left it ({digest})")
+
+
 def listing(files: dict[str, str]) -> str:
     rows = "".join(f'    "{path}": "{digest}",\n' for path, digest in files.items())
     return f"{{\n{rows}}}" if rows else "{}"
 
 
-def keep(path: str, digest: str, revision: str) -> None:
-    """Put the text that a revision replaces aside."""
-    old = next((text for text in committed(path) if schema.digest(text) == digest), None)
-    if old is None:
-        sys.exit(f"git has no commit of sql/{path} as the last revision left it ({digest})")
-    kept = schema.MIGRATIONS / "replaced" / revision / path
-    kept.parent.mkdir(parents=True, exist_ok=True)
-    kept.write_text(old, "utf-8")
+def keep(revision: str, texts: dict[str, str]) -> None:
+    """Put the texts that a revision replaces aside."""
+    for path, text in texts.items():
+        kept = schema.MIGRATIONS / "replaced" / revision / path
+        kept.parent.mkdir(parents=True, exist_ok=True)
+        kept.write_text(text, "utf-8")
 
 
-def dropping(text: str) -> list[str]:
-    """The statements that undo a new file, last first."""
-    return [f"drop {kind} {name}" for kind, name in reversed(CREATED.findall(text))]
+def note(revisions: list[str]) -> None:
+    """Have docs/operations.md say how the newest revision is noted by hand."""
+    page = schema.SQL.parent / "docs" / "operations.md"
+    rows = ", ".join(f"('{revision}')" for revision in revisions)
+    said = (
+        f"insert into memlayer.deployment (revision) values {rows};\n"
+        "create table memlayer.alembic_version as "
+        f"select '{revisions[-1]}'::varchar(32) as version_num;\n"
+    )
+    page.write_text(NOTED.sub(said, page.read_text("utf-8")), "utf-8")
 
 
-def main(title: str) -> None:
-    before = recorded()
-    texts = {path: (schema.SQL / path).read_text("utf-8") for path in schema.load_order()}
-    now = {path: schema.digest(text) for path, text in texts.items()}
-    changed = {path: digest for path, digest in now.items() if before.get(path) != digest}
-    removed = [path for path in before if path not in now]
-    if not changed and not removed:
+@dataclass(frozen=True)
+class Change:
+    """What the next revision is about: the files as the newest one left them, and as they are."""
+
+    head: str
+    contents: str
+    """The text of all.sql then."""
+    old: dict[str, str]
+    new: dict[str, str]
+
+    @property
+    def revision(self) -> str:
+        return f"ml{int(self.head[2:] or 0) + 1:04}"
+
+    @property
+    def changed(self) -> list[str]:
+        """New files are among them."""
+        return [path for path, text in self.new.items() if self.old.get(path) != text]
+
+    @property
+    def removed(self) -> list[str]:
+        return [path for path in self.old if path not in self.new]
+
+
+def found() -> Change:
+    digests = recorded()
+    contents = contents_left(digests) if digests else ""
+    change = Change(
+        head=max(schema.revisions(), default=""),
+        contents=contents,
+        old={path: text_left(path, digests[path]) for path in schema.listed(contents)},
+        new={path: read(path) for path in schema.listed(read("all.sql"))},
+    )
+    if not change.changed and not change.removed:
         sys.exit("sql/ is what the newest revision left: there is nothing to write")
-    head = max(schema.revisions(), default="")
-    revision = f"ml{int(head[2:] or 0) + 1:04}"
+    return change
 
-    for path in [*changed, *removed]:
-        if path in before:
-            keep(path, before[path], revision)
 
-    # An old file that cannot be run again is altered by hand; a new one is run like any other.
-    by_hand = [path for path in changed if path in before and ONCE.search(texts[path])]
-    run = [path for path in now if path in changed and path not in by_hand]
-    if run and SEARCH_PATH not in run:
-        run.insert(0, SEARCH_PATH)
-    new = [path for path in run if path not in before] if head else []
-    down = ["schema.clear()"]
-    if head:
-        but = ", but=NEW" if new else ""
-        drops = [drop for path in reversed(new) for drop in dropping(texts[path])]
-        down = [
-            "schema.forget(revision)",
-            f"schema.restore(FILES, at=down_revision{but})",
-            *(f'schema.run("{drop}")' for drop in drops),
-        ]
+def write(change: Change, title: str, left: Laid, wanted: Laid) -> None:
+    """The revision, and the texts that it replaces."""
+    old, new, changed, removed = change.old, change.new, change.changed, change.removed
+    by_hand = [path for path in changed if path in old and ONCE.search(new[path])]
+    files = [path for path in new if path in {*changed, *dragged(left, wanted)} - {*by_hand}]
+    up = way(left, wanted, by_hand, "schema.apply(FILES, at=revision)", "revision")
+    restore = "schema.restore([*FILES, *REMOVED], at=down_revision)"
+    down = way(wanted, left, by_hand, restore, "down_revision")
+    head, revision = change.head, change.revision
+
+    keep(revision, {path: old[path] for path in [*changed, *removed] if path in old})
+    if head and list(old) != list(new):
+        keep(revision, {"all.sql": change.contents})
     slug = re.sub(r"\W+", "_", title.lower()).strip("_")
     written = schema.MIGRATIONS / "versions" / f"{revision}_{slug}.py"
     written.parent.mkdir(exist_ok=True)
@@ -122,21 +183,85 @@ def main(title: str) -> None:
         TEMPLATE.format(
             title=title.rstrip("."),
             revision=revision,
-            down=f'"{head}"' if head else "None",
+            down_revision=f'"{head}"' if head else "None",
             labels="None" if head else '("memlayer",)',
-            files=listing({path: now[path] for path in run}),
-            altered=listing({path: changed[path] for path in by_hand}),
-            new=f"\n# Not there before: the way down drops them.\nNEW = {new!r}\n" if new else "",
-            way_down="\n    ".join(down),
+            files=listing({path: schema.digest(new[path]) for path in files}),
+            altered=listing({path: schema.digest(new[path]) for path in by_hand}),
+            removed="[" + "".join(f'\n    "{p}",' for p in removed) + ("\n]" if removed else "]"),
+            up="\n    ".join([*up, "schema.record(revision)"]),
+            down="\n    ".join(["schema.forget(revision)", *down] if head else ["schema.clear()"]),
         ),
         "utf-8",
     )
     print(f"wrote {written}")
-    for path in by_hand:
-        print(f"  say how it changes, both ways: sql/{path}")
-    for path in removed:
-        print(f"  say what is dropped, and restore it on the way down: sql/{path}")
+
+
+@contextmanager
+def database(server: str, name: str) -> Iterator[psycopg.Connection[Any]]:
+    """A connection to a new database, which is dropped in the end."""
+    dsn = make_conninfo(server, dbname=f"memlayer_revise_{name}")
+    with psycopg.connect(server, autocommit=True) as admin:
+        admin.execute(f"create database memlayer_revise_{name} template template0".encode())
+        try:
+            with psycopg.connect(dsn) as conn:
+                yield conn
+                conn.rollback()
+        finally:
+            admin.execute(f"drop database memlayer_revise_{name} with (force)".encode())
+
+
+def revise(change: Change, title: str, server: str) -> list[str]:
+    """Write the revision and try it; what is left to be written by hand."""
+    with database(server, "left") as one, database(server, "wanted") as other:
+        left, wanted = lay(one, change.old), lay(other, change.new)
+        write(change, title, left, wanted)
+    note(schema.revisions())
+    with database(server, "tried") as conn:
+        dsn = make_conninfo(server, dbname=conn.info.dbname)
+        return tried(dsn, change.head, change.revision, left.catalog, wanted.catalog)
+
+
+def tried(dsn: str, head: str, revision: str, left: Catalog, wanted: Catalog) -> list[str]:
+    """What is not as it should be after the way up, down, and up again."""
+    if head:
+        schema.migrate(dsn, head)
+    faults: list[str] = []
+    for step, to, expected in (
+        ("up", revision, wanted),
+        ("down", head or "base", left),
+        ("up again", revision, wanted),
+    ):
+        try:
+            schema.migrate(dsn, to, down=step == "down")
+        except SchemaError as error:
+            return [*faults, f"{step}: {error.message}"]
+        with psycopg.connect(dsn) as conn:
+            differ = {key for key, _ in catalog(conn).items() ^ expected.items()}
+        faults += [f"{step}: {kind} {name} differs" for kind, name in sorted(differ)]
+    return faults
+
+
+@contextmanager
+def server_of_our_own() -> Iterator[str]:
+    with TemporaryDirectory() as folder, embedded.start(Path(folder) / "server") as server:
+        yield server.dsn
+
+
+def main(title: str, dsn: str | None = None) -> int:
+    """`dsn`: a server to try it on, where databases may be made; None starts one."""
+    if Path(__file__).resolve().parent != schema.MIGRATIONS:
+        sys.exit(
+            f"memlayer_pg is that of {schema.MIGRATIONS.parent}: install this checkout with -e"
+        )
+    change = found()
+    with nullcontext(dsn) if dsn else server_of_our_own() as server:
+        faults = revise(change, title, server)
+    for fault in faults:
+        print(f"  {fault}")
+    if faults:
+        print("write into upgrade() and downgrade() what is missing; pytest tests/migrations tells")
+    return 1 if faults else 0
 
 
 if __name__ == "__main__":
-    main(sys.argv[1])
+    sys.exit(main(*sys.argv[1:]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -51,3 +52,9 @@ def filler(revision: str) -> str:
     """
     files = sorted((Path(__file__).parent / "fill").glob("ml*.sql"))
     return [path for path in files if path.stem <= revision][-1].read_text("utf-8")
+
+
+def noting(page: str) -> str:
+    """The statements by which docs/operations.md has the newest revision noted."""
+    [block] = re.findall(r"<!-- note the revision -->\n```text\n(.*?)```", page, re.DOTALL)
+    return str(block)

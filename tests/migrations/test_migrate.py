@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import subprocess
 import sys
 import time
@@ -20,7 +19,7 @@ from memlayer_pg import requirements, schema
 from memlayer_pg.errors import ConfigError, DatabaseError, SchemaError
 from tests.catalog import catalog
 from tests.conftest import create, drop
-from tests.migrations.revisions import REVISIONS, start_upgrade
+from tests.migrations.revisions import REVISIONS, noting, start_upgrade
 
 
 @contextmanager
@@ -328,9 +327,8 @@ def test_a_schema_laid_by_hand_goes_on_when_its_revision_was_noted_as_the_docs_s
     database: str,
 ) -> None:
     page = (Path(__file__).parent.parent.parent / "docs" / "operations.md").read_text("utf-8")
-    [block] = re.findall(r"<!-- note the revision -->\n```text\n(.*?)```", page, re.DOTALL)
     with superuser(database) as conn:
-        conn.execute(block)
+        conn.execute(noting(page).encode())
     assert schema.current(database) == schema.HEAD
     schema.migrate(database)
     schema.migrate(database, "base", down=True)
