@@ -16,7 +16,6 @@ from functools import lru_cache, partial
 from typing import Any
 
 import psycopg
-from pgvector import HalfVector
 from psycopg.abc import Buffer
 from psycopg.adapt import AdaptersMap, Dumper
 from psycopg.postgres import register_default_adapters
@@ -55,8 +54,8 @@ def pack(values: list[float]) -> bytes:
     """halfvec's binary form; EmbeddingError for what a half-precision number cannot hold."""
     try:
         if values and math.isfinite(sum(values)):
-            return HalfVector(values).to_binary()
-    except (OverflowError, TypeError, ValueError):
+            return struct.pack(f">HH{len(values)}e", len(values), 0, *values)
+    except (OverflowError, TypeError, ValueError, struct.error):
         pass
     raise EmbeddingError(
         "the embedder gave a vector that is empty or holds something else than numbers "

@@ -68,6 +68,7 @@
 \ir model/require_model.sql
 \ir model/require_direction.sql
 \ir model/active_model.sql
+\ir model/model_of_vectors.sql
 \ir model/readable_model.sql
 \ir model/calibration.sql
 \ir model/calibrate.sql
@@ -94,8 +95,10 @@
 \ir memory/require_add.sql
 \ir memory/surviving.sql
 \ir memory/replay.sql
+\ir memory/outcome.sql
 \ir memory/buffer_messages.sql
 \ir memory/lock_memory.sql
+\ir memory/recalled.sql
 
 -- Searching
 \ir search/require_top_k.sql

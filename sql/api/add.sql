@@ -23,21 +23,25 @@ create or replace function memlayer.add(
   language plpgsql
   volatile
   set search_path from current
+  -- Everything is found by its key: a plan made for the values in hand is no better, and is made anew each time.
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set jit = off
 as $$
 #variable_conflict use_column
 declare
   v_change   uuid := gen_random_uuid();
   v_session  record;
-  v_model    bigint;
+  v_model    memlayer.model;
   v_ids      uuid[];
   v_new      uuid[];
   v_revived  uuid[];
-  v_result   jsonb;
+  v_named    record;
   v_entities int := 0;
 begin
-  perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
-  perform memlayer.require_add(p_facts, p_entities, p_messages, p_idempotency_key, p_request_hash);
-  perform memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
+  perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id),
+          memlayer.require_add(p_facts, p_entities, p_messages, p_idempotency_key, p_request_hash),
+          memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
 
   if p_idempotency_key is not null then
     -- Waits for a concurrent call with the same key, then finds what it stored.
@@ -51,14 +55,10 @@ begin
     end if;
   end if;
 
-  perform set_config('memlayer.change_id', v_change::text, true);
+  perform set_config('memlayer.change_id', v_change::text, true), set_config('memlayer.recorded', 'INSERT', true);
 
-  select * into v_session
-    from memlayer.lock_session(p_tenant, p_user_id, p_agent_id, p_run_id, jsonb_array_length(p_messages));
-
-  select max(memlayer.active_model(p_tenant, p_model, d.dimensions))
-    into v_model
-    from (select distinct vector_dims(v) from unnest(p_embeddings || p_entity_embeddings) v where v is not null) d (dimensions);
+  v_session := memlayer.lock_session(p_tenant, p_user_id, p_agent_id, p_run_id, jsonb_array_length(p_messages));
+  v_model := memlayer.model_of_vectors(p_tenant, p_model, p_embeddings || p_entity_embeddings);
 
   -- Facts, in the order of their keys, so that parallel adds never wait for each other in a circle.
   v_ids := array(select gen_random_uuid() from jsonb_array_elements(p_facts));
@@ -72,7 +72,7 @@ begin
        role, actor_id, attributed_to, expires_on, observed_at, created_at)
     select p_tenant, v_ids[g.ordinality], p_user_id, p_agent_id, p_run_id,
            g.fact ->> 'text', g.fact ->> 'context',
-           g.embedding, case when g.embedding is not null then v_model end,
+           g.embedding, case when g.embedding is not null then v_model.id end,
            p_metadata || coalesce(g.fact -> 'metadata', '{}'), g.fact ->> 'memory_type',
            g.fact ->> 'role', g.fact ->> 'actor_id', g.fact ->> 'attributed_to', p_expires_on,
            coalesce((g.fact ->> 'observed_at')::timestamptz, p_observed_at, memlayer.now()),
@@ -80,8 +80,19 @@ begin
            memlayer.now() + (g.ordinality - 1) * interval '1 microsecond'
       from given g
      order by md5(g.fact ->> 'text'), g.ordinality
-    on conflict (tenant, user_id, agent_id, run_id, dedup_key) where dedup_key is not null do nothing
-    returning memory.id
+    on conflict (tenant, coalesce(user_id, ''), coalesce(agent_id, ''), coalesce(run_id, ''), dedup_key)
+      where dedup_key is not null do nothing
+    returning memory.id, version, text, context, metadata, memory_type, role, actor_id, attributed_to, expires_on, observed_at,
+              created_at, updated_at, embedding_model
+  ),
+  recorded as (
+    insert into memlayer.history (tenant, memory_id, version, event, new_state, user_id, agent_id, run_id, change_id)
+    select p_tenant, a.id, a.version, 'ADD',
+           memlayer.memory_state(
+             a.text, a.context, a.metadata, a.memory_type, a.role, a.actor_id, a.attributed_to,
+             a.expires_on, a.observed_at, a.created_at, a.updated_at, a.embedding_model),
+           p_user_id, p_agent_id, p_run_id, v_change
+      from added a
   )
   select coalesce(array_agg(a.id), '{}') into v_new from added a;
 
@@ -101,26 +112,21 @@ begin
 
   -- Entities of what is new, and who mentions whom.
   if jsonb_array_length(p_entities) > 0 and cardinality(v_new) > 0 then
-    with mentioned as (
-      select v_ids[f.ordinality] as memory_id, e.value::int as place
-        from jsonb_array_elements(p_facts) with ordinality f,
-             jsonb_array_elements_text(case jsonb_typeof(f.value -> 'entities') when 'array' then f.value -> 'entities' else '[]' end) e
-       where v_ids[f.ordinality] = any (v_new)
-    ),
-    stored as (
-      select s.place, s.id, s.is_new
-        from memlayer.store_entities(p_tenant, p_user_id, p_agent_id, p_run_id, p_entities, p_entity_embeddings, v_model,
-                                     array(select m.place from mentioned m)) s
-    ),
-    noted as (
-      insert into memlayer.mention (tenant, memory_id, entity_id)
-      select distinct p_tenant, m.memory_id, s.id
-        from mentioned m
-        join stored s using (place)
-       order by m.memory_id, s.id
-      on conflict do nothing
-    )
-    select count(distinct s.id) filter (where s.is_new) into v_entities from stored s;
+    v_named := memlayer.store_entities(
+      p_tenant, p_user_id, p_agent_id, p_run_id, p_entities, p_entity_embeddings, v_model.id,
+      array(select e.place::int
+              from jsonb_array_elements(p_facts) with ordinality f,
+                   jsonb_array_elements_text(case jsonb_typeof(f.value -> 'entities') when 'array' then f.value -> 'entities' else '[]' end) e (place)
+             where v_ids[f.ordinality] = any (v_new)));
+    insert into memlayer.mention (tenant, memory_id, entity_id)
+    select distinct p_tenant, v_ids[f.ordinality], v_named.ids[e.place::int]
+      from jsonb_array_elements(p_facts) with ordinality f,
+           jsonb_array_elements_text(case jsonb_typeof(f.value -> 'entities') when 'array' then f.value -> 'entities' else '[]' end) e (place)
+     where v_ids[f.ordinality] = any (v_new)
+       and v_named.ids[e.place::int] is not null
+     order by 2, 3
+    on conflict do nothing;
+    v_entities := v_named.added;
   end if;
 
   -- References to older memories of the scope; one that is being deleted is waited for and left out.
@@ -156,34 +162,23 @@ begin
     on conflict do nothing;
   end if;
 
-  perform memlayer.buffer_messages(p_tenant, v_session.id, v_session.last_seq, p_messages, p_observed_at);
-
-  if exists (select from memlayer.model d where d.tenant = p_tenant and d.id = v_model and d.sample < 64) then
-    perform memlayer.calibrate(p_tenant, v_model);
+  if p_messages <> '[]' then
+    perform memlayer.buffer_messages(p_tenant, v_session.id, v_session.last_seq, p_messages, p_observed_at);
   end if;
 
-  select jsonb_agg(jsonb_build_object(
-           'fact',   f.ordinality,
-           'id',     v_ids[f.ordinality],
-           'text',   f.value ->> 'text',
-           'event',  case when o.is_first_new then 'ADD' else 'SKIP' end,
-           'reason', case when o.is_first_new then null
-                          when v_ids[f.ordinality] = any (v_revived) then 'revived'
-                          else 'duplicate' end) order by f.ordinality)
-    into v_result
-    from jsonb_array_elements(p_facts) with ordinality f,
-         -- A fact that stands twice in the call was stored once, for one of the two places.
-         lateral (select v_ids[f.ordinality] = any (v_new)
-                         and not v_ids[f.ordinality] = any (v_ids[:f.ordinality - 1]) as is_first_new) o;
+  if v_model.sample < 64 then
+    perform memlayer.calibrate(p_tenant, v_model.id);
+  end if;
 
   insert into memlayer.change as c
     (tenant, id, operation, user_id, agent_id, run_id, idempotency_key, request_hash, result, actor,
      added, updated, skipped, entities, messages, llm, embedding_model, prompt_tokens, completion_tokens, embedding_tokens)
   values
     (p_tenant, v_change, p_operation, p_user_id, p_agent_id, p_run_id, p_idempotency_key, p_request_hash,
-     case when p_idempotency_key is not null then coalesce(v_result, '[]') end, p_actor,
-     cardinality(v_new), coalesce(cardinality(v_revived), 0), cardinality(v_ids) - cardinality(v_new), v_entities,
-     jsonb_array_length(p_messages), p_llm, v_model,
+     case when p_idempotency_key is not null then
+       coalesce((select jsonb_agg(to_jsonb(o) order by o.fact) from memlayer.outcome(p_facts, v_ids, v_new, v_revived) o), '[]') end,
+     p_actor, cardinality(v_new), coalesce(cardinality(v_revived), 0), cardinality(v_ids) - cardinality(v_new), v_entities,
+     jsonb_array_length(p_messages), p_llm, v_model.id,
      (p_usage ->> 'prompt_tokens')::bigint, (p_usage ->> 'completion_tokens')::bigint, (p_usage ->> 'embedding_tokens')::bigint)
   on conflict (tenant, id) do update
     set (operation, user_id, agent_id, run_id, result, actor, added, updated, skipped, entities, messages, llm,
@@ -192,10 +187,9 @@ begin
          excluded.added, excluded.updated, excluded.skipped, excluded.entities, excluded.messages, excluded.llm,
          excluded.embedding_model, excluded.prompt_tokens, excluded.completion_tokens, excluded.embedding_tokens);
 
-  perform set_config('memlayer.change_id', '', true);
+  perform set_config('memlayer.change_id', '', true), set_config('memlayer.recorded', '', true);
 
-  return query
-    select r.* from jsonb_to_recordset(coalesce(v_result, '[]')) r (fact int, id uuid, text text, event text, reason text);
+  return query select * from memlayer.outcome(p_facts, v_ids, v_new, v_revived);
 end;
 $$;
 

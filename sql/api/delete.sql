@@ -7,11 +7,13 @@ create or replace function memlayer.delete(
   language plpgsql
   volatile
   set search_path from current
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
 as $$
 #variable_conflict use_column
 declare
   v_change   uuid := gen_random_uuid();
-  v_old      memlayer.memory;
+  v_old      record;
   v_entities uuid[];
 begin
   v_old := memlayer.lock_memory(p_tenant, p_id);

@@ -15,14 +15,17 @@ as $$
 declare
   v_change   uuid := gen_random_uuid();
   v_scope    text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id);
+  -- As its index has them.
+  v_sessions text := regexp_replace(v_scope, '(m\.\w+_id) ', 'coalesce(\1, '''') ', 'g');
   v_ids      uuid[];
   v_entities uuid[];
+  v_deleted  bigint;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
-  perform set_config('memlayer.change_id', v_change::text, true);
+  perform set_config('memlayer.change_id', v_change::text, true), set_config('memlayer.recorded', 'DELETE', true);
 
   -- First the sessions, in one order, as every writer does.
-  execute format('select from memlayer.session m where %s order by m.id for update', v_scope)
+  execute format('select from memlayer.session m where %s order by m.id for update', v_sessions)
     using p_tenant, p_user_id, p_agent_id, p_run_id;
   execute format('select array(select m.id from memlayer.memory m where %s and (%s) order by m.id for update)',
                  v_scope, memlayer.filter_predicate(p_filters))
@@ -31,14 +34,25 @@ begin
 
   v_entities := array(
     select distinct n.entity_id from memlayer.mention n where n.tenant = p_tenant and n.memory_id = any (v_ids));
-  delete from memlayer.memory m where m.tenant = p_tenant and m.id = any (v_ids);
+  with gone as (
+    delete from memlayer.memory m where m.tenant = p_tenant and m.id = any (v_ids) returning m.*
+  )
+  insert into memlayer.history
+    (tenant, memory_id, version, event, old_state, old_embedding, old_embedding_model, user_id, agent_id, run_id, change_id)
+  select g.tenant, g.id, g.version + 1, 'DELETE',
+         memlayer.memory_state(
+           g.text, g.context, g.metadata, g.memory_type, g.role, g.actor_id, g.attributed_to,
+           g.expires_on, g.observed_at, g.created_at, g.updated_at, g.embedding_model),
+         g.embedding, g.embedding_model, g.user_id, g.agent_id, g.run_id, v_change
+    from gone g;
+  get diagnostics v_deleted = row_count;
   perform memlayer.drop_orphans(p_tenant, v_entities);
 
   insert into memlayer.change (tenant, id, operation, user_id, agent_id, run_id, actor, deleted)
-  values (p_tenant, v_change, 'delete_all', p_user_id, p_agent_id, p_run_id, p_actor, cardinality(v_ids));
-  perform set_config('memlayer.change_id', '', true);
+  values (p_tenant, v_change, 'delete_all', p_user_id, p_agent_id, p_run_id, p_actor, v_deleted);
+  perform set_config('memlayer.change_id', '', true), set_config('memlayer.recorded', '', true);
 
-  return query select cardinality(v_ids)::bigint;
+  return query select v_deleted;
 end;
 $$;
 

@@ -8,7 +8,8 @@ create or replace function memlayer.messages(
   language plpgsql
   stable
   set search_path from current
-  set plan_cache_mode = force_custom_plan
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin
@@ -18,9 +19,9 @@ begin
       from memlayer.session s
       join memlayer.message m on m.tenant = s.tenant and m.session_id = s.id
      where s.tenant = p_tenant
-       and (s.user_id  = p_user_id  or (p_user_id  is null and s.user_id  is null))
-       and (s.agent_id = p_agent_id or (p_agent_id is null and s.agent_id is null))
-       and (s.run_id   = p_run_id   or (p_run_id   is null and s.run_id   is null))
+       and coalesce(s.user_id, '') = coalesce(p_user_id, '')
+       and coalesce(s.agent_id, '') = coalesce(p_agent_id, '')
+       and coalesce(s.run_id, '') = coalesce(p_run_id, '')
      order by m.seq;
 end;
 $$;

@@ -15,53 +15,47 @@ create or replace function memlayer.recall_context(
   language plpgsql
   stable
   set search_path from current
-  set plan_cache_mode = force_custom_plan
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
   set jit = off
 as $$
 #variable_conflict use_column
 declare
-  v_model    bigint := memlayer.readable_model(p_tenant, p_model, p_embedding);
-  v_memories jsonb;
+  v_model bigint := memlayer.readable_model(p_tenant, p_model, p_embedding);
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
 
-  execute format(
-    $sql$
-    with alike as (
-      select m.id, row_number() over (order by m.embedding <=> $6, m.id) as place
-        from memlayer.memory m
-       where %1$s
-         and (m.expires_on is null or m.expires_on >= $5)
-         and m.embedding_model = $7
-       order by m.embedding <=> $6, m.id
-       limit $8
-    ),
-    recent as (
-      select m.id, row_number() over (order by m.created_at desc, m.id) as place
-        from memlayer.memory m
-       where %1$s
-         and (m.expires_on is null or m.expires_on >= $5)
-       order by m.created_at desc, m.id
-       limit $9
-    )
-    select jsonb_agg(jsonb_build_object(
-             'id', m.id, 'text', m.text,
-             'source', case when a.id is not null then 'similar' else 'recent' end)
-             order by a.place, r.place)
-      from alike a
-      full join recent r on r.id = a.id
-      join memlayer.memory m on m.tenant = $1 and m.id = coalesce(a.id, r.id)
-    $sql$, memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id))
-    into v_memories
-    using p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), p_embedding, v_model, p_similar, p_recent;
+  -- The id with the fewest memories, as a rule, leads.
+  memories := case
+    when p_run_id is not null then
+      memlayer.recalled_of_run(
+        p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), p_embedding, v_model, p_similar, p_recent)
+    when p_user_id is not null then
+      memlayer.recalled_of_user(
+        p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), p_embedding, v_model, p_similar, p_recent)
+    else
+      memlayer.recalled_of_agent(
+        p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), p_embedding, v_model, p_similar, p_recent)
+  end;
 
-  return query
-    select (select jsonb_agg(jsonb_build_object('role', m.role, 'content', m.content, 'name', m.name, 'created_at', m.created_at)
-                             order by m.seq)
-              from memlayer.messages(p_tenant, p_user_id, p_agent_id, p_run_id) m
-             where m.seq > (select max(n.seq) from memlayer.messages(p_tenant, p_user_id, p_agent_id, p_run_id) n) - p_messages),
-           v_memories,
-           case when p_idempotency_key is not null then memlayer.replay(p_tenant, p_idempotency_key, p_request_hash) end;
+  select jsonb_agg(jsonb_build_object('role', m.role, 'content', m.content, 'name', m.name, 'created_at', m.created_at)
+                   order by m.seq)
+    into messages
+    from (
+      select m.seq, m.role, m.content, m.name, m.created_at
+        from memlayer.session s
+        join memlayer.message m on m.tenant = s.tenant and m.session_id = s.id
+       where s.tenant = p_tenant
+         and coalesce(s.user_id, '') = coalesce(p_user_id, '')
+         and coalesce(s.agent_id, '') = coalesce(p_agent_id, '')
+         and coalesce(s.run_id, '') = coalesce(p_run_id, '')
+       order by m.seq desc
+       limit p_messages) m;
+
+  if p_idempotency_key is not null then
+    replay := memlayer.replay(p_tenant, p_idempotency_key, p_request_hash);
+  end if;
+  return next;
 end;
 $$;
 

@@ -20,13 +20,17 @@ create or replace function memlayer.update(
   language plpgsql
   volatile
   set search_path from current
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set jit = off
 as $$
 #variable_conflict use_column
 declare
   v_change  uuid := gen_random_uuid();
-  v_old     memlayer.memory;
-  v_model   bigint;
+  v_old     record;
+  v_model   memlayer.model;
   v_version int;
+  v_named   record;
   v_gone    uuid[];
 begin
   v_old := memlayer.lock_memory(p_tenant, p_id);
@@ -36,18 +40,16 @@ begin
       message = format('memory %s is at version %s, not %s', p_id, v_old.version, p_expected_version),
       hint    = 'Read it again and repeat the update.';
   end if;
-  perform memlayer.require_add('[]', p_entities, '[]', null, null);
-  perform memlayer.require_vectors(p_entity_embeddings);
+  if p_entities is distinct from '[]' then
+    perform memlayer.require_add('[]', p_entities, '[]', null, null), memlayer.require_vectors(p_entity_embeddings);
+  end if;
   perform set_config('memlayer.change_id', v_change::text, true);
-
-  select max(memlayer.active_model(p_tenant, p_model, d.dimensions))
-    into v_model
-    from (select distinct vector_dims(v) from unnest(array_prepend(p_embedding, p_entity_embeddings)) v where v is not null) d (dimensions);
+  v_model := memlayer.model_of_vectors(p_tenant, p_model, array_prepend(p_embedding, p_entity_embeddings));
 
   update memlayer.memory m
      set text            = coalesce(p_text, m.text),
          embedding       = case when p_embedding is not null then p_embedding when p_text <> m.text then null else m.embedding end,
-         embedding_model = case when p_embedding is not null then v_model when p_text <> m.text then null else m.embedding_model end,
+         embedding_model = case when p_embedding is not null then v_model.id when p_text <> m.text then null else m.embedding_model end,
          metadata        = m.metadata || coalesce(p_metadata, '{}'),
          expires_on      = case when p_clear_expiration then null else coalesce(p_expires_on, m.expires_on) end
    where m.tenant = p_tenant and m.id = p_id
@@ -55,7 +57,7 @@ begin
 
   -- Another text names others. One that waited for its vector may have been changed without us, or not:
   -- it goes on naming what stands in it.
-  if p_text <> v_old.text or (p_text is not null and p_embedding is not null and v_old.embedding is null) then
+  if p_text <> v_old.text or (p_text is not null and p_embedding is not null and v_old.pending) then
     with gone as (
       delete from memlayer.mention n
        using memlayer.entity e
@@ -65,25 +67,26 @@ begin
       returning n.entity_id
     )
     select array_agg(g.entity_id) into v_gone from gone g;
-    insert into memlayer.mention (tenant, memory_id, entity_id)
-    select distinct p_tenant, p_id, s.id
-      from memlayer.store_entities(p_tenant, v_old.user_id, v_old.agent_id, v_old.run_id, p_entities, p_entity_embeddings, v_model,
-                                   array(select e.ordinality::int from jsonb_array_elements(p_entities) with ordinality e)) s
-    on conflict do nothing;
+    if p_entities <> '[]' then
+      v_named := memlayer.store_entities(
+        p_tenant, v_old.user_id, v_old.agent_id, v_old.run_id, p_entities, p_entity_embeddings, v_model.id,
+        array(select e.ordinality::int from jsonb_array_elements(p_entities) with ordinality e));
+      insert into memlayer.mention (tenant, memory_id, entity_id)
+      select distinct p_tenant, p_id, e from unnest(v_named.ids) e
+      on conflict do nothing;
+    end if;
     perform memlayer.drop_orphans(p_tenant, v_gone);
   end if;
 
-  if p_embedding is not null
-     and exists (select from memlayer.model d where d.tenant = p_tenant and d.id = v_model and d.sample < 64)
-  then
-    perform memlayer.calibrate(p_tenant, v_model);
+  if p_embedding is not null and v_model.sample < 64 then
+    perform memlayer.calibrate(p_tenant, v_model.id);
   end if;
 
   if v_version <> v_old.version then
     insert into memlayer.change
       (tenant, id, operation, user_id, agent_id, run_id, actor, updated, embedding_model, embedding_tokens)
     values
-      (p_tenant, v_change, 'update', v_old.user_id, v_old.agent_id, v_old.run_id, p_actor, 1, v_model,
+      (p_tenant, v_change, 'update', v_old.user_id, v_old.agent_id, v_old.run_id, p_actor, 1, v_model.id,
        (p_usage ->> 'embedding_tokens')::bigint);
   end if;
   perform set_config('memlayer.change_id', '', true);

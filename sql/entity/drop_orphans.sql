@@ -6,6 +6,8 @@ create or replace function memlayer.drop_orphans(
   language plpgsql
   volatile
   set search_path from current
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
 as $$
 #variable_conflict use_column
 begin

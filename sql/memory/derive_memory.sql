@@ -2,13 +2,19 @@ create or replace function memlayer.derive_memory()
   returns trigger
   language plpgsql
   set search_path from current
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
+  set jit = off
 as $$
 declare
-  v_by_api boolean := nullif(current_setting('memlayer.change_id', true), '') is not null;
-  v_config regconfig;
-  v_model  memlayer.model;
+  v_is_new  boolean := tg_op = 'INSERT';
+  v_is_said boolean := v_is_new;
+  v_model   memlayer.model;
+  v_config  regconfig;
 begin
-  if tg_op = 'UPDATE' then
+  if v_is_new then
+    perform memlayer.require_scope(new.tenant, new.user_id, new.agent_id, new.run_id);
+  else
     if (new.tenant, new.id, new.user_id, new.agent_id, new.run_id)
        is distinct from (old.tenant, old.id, old.user_id, old.agent_id, old.run_id)
     then
@@ -19,51 +25,50 @@ begin
     end if;
     -- A statement that sets the text alone leaves a vector of something else behind; the functions
     -- always set both, perhaps to an equal vector.
-    if new.text <> old.text and not v_by_api and new.embedding is not distinct from old.embedding then
+    if new.text <> old.text and coalesce(current_setting('memlayer.change_id', true), '') = ''
+       and new.embedding is not distinct from old.embedding
+    then
       new.embedding := null;
-      new.embedding_model := null;
     end if;
-  else
-    perform memlayer.require_scope(new.tenant, new.user_id, new.agent_id, new.run_id);
+    -- Touching the document alone has it made anew: that is how a change of language rebuilds it.
+    v_is_said := (new.text, new.context, new.document) is distinct from (old.text, old.context, old.document);
   end if;
 
-  if tg_op = 'INSERT' or new.text <> old.text or new.metadata <> old.metadata or new.context is distinct from old.context then
-    perform memlayer.require_storable(new.text, new.context, new.metadata);
-  end if;
+  perform memlayer.require_storable(new.text, new.context, new.metadata),
+          memlayer.require_dates(new.expires_on, new.observed_at, new.created_at);
 
   if new.embedding is null then
     new.embedding_model := null;
-  elsif tg_op = 'INSERT' or new.embedding is distinct from old.embedding or new.embedding_model is distinct from old.embedding_model then
+  elsif v_is_new or (new.embedding, new.embedding_model) is distinct from (old.embedding, old.embedding_model) then
     select * into v_model from memlayer.model
      where tenant = new.tenant and id = coalesce(new.embedding_model, id) and state in ('active', 'next')
      order by state limit 1;
-    perform memlayer.require_model(new.tenant, coalesce(v_model.name, 'no model'), v_model.dimensions, null, vector_dims(new.embedding));
-    perform memlayer.require_direction(new.embedding);
+    if v_model.dimensions is distinct from vector_dims(new.embedding) or l2_norm(new.embedding) = 0 then
+      perform memlayer.require_model(new.tenant, coalesce(v_model.name, 'no model'), v_model.dimensions, null, vector_dims(new.embedding)),
+              memlayer.require_direction(new.embedding);
+    end if;
     new.embedding_model := v_model.id;
   end if;
-
-  perform memlayer.require_dates(new.expires_on, new.observed_at, new.created_at);
 
   new.hash := md5(new.text);
   -- Extracted facts have no role; what was said verbatim and an agent's work log may repeat.
   if new.role is not null or new.memory_type is not distinct from 'procedural_memory' then
     new.dedup_key := null;
-  elsif tg_op = 'INSERT' then
+  elsif v_is_new then
     new.dedup_key := new.hash;
-  elsif new.text <> old.text or new.role is distinct from old.role or new.memory_type is distinct from old.memory_type then
+  elsif (new.text, new.role, new.memory_type) is distinct from (old.text, old.role, old.memory_type) then
     new.dedup_key := memlayer.free_dedup_key(new.tenant, new.user_id, new.agent_id, new.run_id, new.hash, new.id);
   else
     new.dedup_key := old.dedup_key;
   end if;
 
-  -- Touching the document alone has it made anew: that is how a change of language rebuilds it.
-  if tg_op = 'INSERT' or new.text <> old.text or new.context is distinct from old.context or new.document is distinct from old.document then
+  if v_is_said then
     v_config := memlayer.text_search_config(new.tenant);
     new.document := memlayer.document(new.text, new.context, v_config);
     new.document_length := memlayer.document_length(new.document);
   end if;
 
-  if tg_op = 'INSERT' then
+  if v_is_new then
     new.updated_at := new.created_at;
     -- A restored memory goes on counting where its history ended.
     select coalesce(max(h.version), 0) + 1 into new.version

@@ -10,16 +10,16 @@ create or replace function memlayer.free_dedup_key(
   language plpgsql
   stable
   set search_path from current
-  -- The comparisons below fold to plain equality or "is null", which the index serves, only with the values in hand.
-  set plan_cache_mode = force_custom_plan
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
 as $$
 begin
   return case when not exists (
     select from memlayer.memory m
      where m.tenant = p_tenant
-       and (m.user_id  = p_user_id  or (p_user_id  is null and m.user_id  is null))
-       and (m.agent_id = p_agent_id or (p_agent_id is null and m.agent_id is null))
-       and (m.run_id   = p_run_id   or (p_run_id   is null and m.run_id   is null))
+       and coalesce(m.user_id, '') = coalesce(p_user_id, '')
+       and coalesce(m.agent_id, '') = coalesce(p_agent_id, '')
+       and coalesce(m.run_id, '') = coalesce(p_run_id, '')
        and m.dedup_key = p_key
        and m.id <> p_id) then p_key end;
 end;

@@ -12,34 +12,38 @@ create or replace function memlayer.require_add(
   set search_path from current
 as $$
 declare
-  v_name  text;
-  v_value jsonb;
+  c_other constant jsonpath := jsonpath 'strict $[*] ? (@.type() != "object")';
+  v_name  text := case
+    when jsonb_typeof(p_facts)    is distinct from 'array' or p_facts    @? c_other then 'p_facts'
+    when jsonb_typeof(p_entities) is distinct from 'array' or p_entities @? c_other then 'p_entities'
+    when jsonb_typeof(p_messages) is distinct from 'array' or p_messages @? c_other then 'p_messages'
+  end;
 begin
-  for v_name, v_value in values ('p_facts', p_facts), ('p_entities', p_entities), ('p_messages', p_messages) loop
-    if jsonb_typeof(v_value) is distinct from 'array'
-       or exists (select from jsonb_array_elements(v_value) e where jsonb_typeof(e) <> 'object')
-    then
-      raise exception using
-        errcode = 'ML005',
-        message = format('%s is not an array of objects', v_name),
-        hint    = 'See the comment of memlayer.add for their shape.';
-    end if;
-  end loop;
-  if exists (select from jsonb_array_elements(p_entities) e
-              where coalesce(memlayer.fold(e ->> 'name'), '') = '' or octet_length(e ->> 'name') > 400)
+  if v_name is not null then
+    raise exception using
+      errcode = 'ML005',
+      message = format('%s is not an array of objects', v_name),
+      hint    = 'See the comment of memlayer.add for their shape.';
+  end if;
+  if p_entities <> '[]' and exists (
+    select from jsonb_array_elements(p_entities) e
+     where coalesce(memlayer.fold(e ->> 'name'), '') = '' or octet_length(e ->> 'name') > 400)
   then
     raise exception using
       errcode = 'ML005',
       message = 'an entity has no name, or one of more than 400 bytes',
       hint    = 'Leave it out.';
   end if;
-  if exists (select from jsonb_array_elements(p_messages) m where m ->> 'role' is null or m ->> 'content' is null) then
-    raise exception using
-      errcode = 'ML005',
-      message = 'a message has no role or no content',
-      hint    = 'Leave it out.';
-  end if;
-  if exists (select from jsonb_array_elements(p_messages) m where octet_length(m ->> 'content') > 10485760) then
+  if p_messages <> '[]' and exists (
+    select from jsonb_array_elements(p_messages) m
+     where m ->> 'role' is null or m ->> 'content' is null or octet_length(m ->> 'content') > 10485760)
+  then
+    if exists (select from jsonb_array_elements(p_messages) m where m ->> 'role' is null or m ->> 'content' is null) then
+      raise exception using
+        errcode = 'ML005',
+        message = 'a message has no role or no content',
+        hint    = 'Leave it out.';
+    end if;
     raise exception using
       errcode = 'ML005',
       message = 'a message is longer than 10 MB',

@@ -11,7 +11,8 @@ create or replace function memlayer.surviving(
   language plpgsql
   volatile
   set search_path from current
-  set plan_cache_mode = force_custom_plan
+  set plan_cache_mode = force_generic_plan
+  set enable_seqscan = off
 as $$
 declare
   v_ids uuid[];
@@ -21,9 +22,9 @@ begin
     from jsonb_array_elements(p_facts) with ordinality f
     left join memlayer.memory m
       on m.tenant = p_tenant
-     and (m.user_id  = p_user_id  or (p_user_id  is null and m.user_id  is null))
-     and (m.agent_id = p_agent_id or (p_agent_id is null and m.agent_id is null))
-     and (m.run_id   = p_run_id   or (p_run_id   is null and m.run_id   is null))
+     and coalesce(m.user_id, '') = coalesce(p_user_id, '')
+     and coalesce(m.agent_id, '') = coalesce(p_agent_id, '')
+     and coalesce(m.run_id, '') = coalesce(p_run_id, '')
      and m.dedup_key = md5(f.value ->> 'text');
   if array_position(v_ids, null) is not null then
     raise exception using

@@ -20,6 +20,13 @@ begin
       message = 'no scope was given',
       hint    = 'Pass at least one of user_id, agent_id and run_id.';
   end if;
+  -- Ids are nearly always right: most are told by one look.
+  if concat(p_tenant, p_user_id, p_agent_id, p_run_id) !~ '[^A-Za-z0-9_.:@-]' collate "C"
+     and length(concat(p_tenant, p_user_id, p_agent_id, p_run_id)) <= 255
+     and p_tenant <> '' and coalesce(p_user_id, 'x') <> '' and coalesce(p_agent_id, 'x') <> '' and coalesce(p_run_id, 'x') <> ''
+  then
+    return;
+  end if;
   for v_name, v_value in
     values ('tenant', coalesce(p_tenant, '')), ('user_id', p_user_id), ('agent_id', p_agent_id), ('run_id', p_run_id)
   loop

@@ -12,7 +12,6 @@ create table memlayer.entity (
   created_at      timestamptz not null default memlayer.now(),
 
   constraint entity_pkey primary key (tenant, id),
-  constraint entity_name_key unique nulls not distinct (tenant, user_id, agent_id, run_id, folded_name),
   constraint entity_has_scope check (num_nonnulls(user_id, agent_id, run_id) > 0),
   constraint entity_name_fits check (octet_length(name) between 1 and 400 and octet_length(folded_name) between 1 and 1200),
   constraint entity_embedding_has_model check ((embedding is null) = (embedding_model is null))
@@ -21,6 +20,9 @@ create table memlayer.entity (
 alter table memlayer.entity alter column embedding set storage main;
 alter table memlayer.entity set (toast_tuple_target = 8160);
 
+-- As memory_dedup_key.
+create unique index entity_name_key
+  on memlayer.entity (tenant, coalesce(user_id, ''), coalesce(agent_id, ''), coalesce(run_id, ''), folded_name);
 create index entity_user_idx on memlayer.entity (tenant, user_id, folded_name) where user_id is not null;
 create index entity_agent_idx on memlayer.entity (tenant, agent_id, folded_name) where agent_id is not null;
 create index entity_run_idx on memlayer.entity (tenant, run_id, folded_name) where run_id is not null;
@@ -37,6 +39,7 @@ comment on column memlayer.entity.type is 'person, place, organization, …, as 
 comment on column memlayer.entity.embedding is 'Vector of the name.';
 comment on column memlayer.entity.embedding_model is 'The model the vector is of.';
 comment on column memlayer.entity.created_at is 'When it was first named.';
+comment on index memlayer.entity_name_key is 'A name stands once in its exact scope.';
 comment on index memlayer.entity_user_idx is 'The entities of a user, by name.';
 comment on index memlayer.entity_agent_idx is 'The entities of an agent, by name.';
 comment on index memlayer.entity_run_idx is 'The entities of a run, by name.';

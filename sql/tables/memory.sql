@@ -40,8 +40,11 @@ create index memory_agent_idx on memlayer.memory (tenant, agent_id, created_at d
 create index memory_run_idx on memlayer.memory (tenant, run_id, created_at desc, id) where run_id is not null;
 create index memory_pending_idx on memlayer.memory (tenant, id) where embedding is null;
 create index memory_context_idx on memlayer.memory (tenant, md5(context)) where context is not null;
-create unique index memory_dedup_key on memlayer.memory (tenant, user_id, agent_id, run_id, dedup_key)
-  nulls not distinct where dedup_key is not null;
+-- coalesce: "is not distinct from" uses no index, and "= or both null" one only in a plan made for the values
+-- in hand. No id is empty.
+create unique index memory_dedup_key
+  on memlayer.memory (tenant, coalesce(user_id, ''), coalesce(agent_id, ''), coalesce(run_id, ''), dedup_key)
+  where dedup_key is not null;
 create index memory_document_idx on memlayer.memory using gin (document);
 create index memory_metadata_idx on memlayer.memory using gin (metadata jsonb_path_ops);
 

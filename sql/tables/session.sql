@@ -9,9 +9,12 @@ create table memlayer.session (
   updated_at timestamptz not null default memlayer.now(),
 
   constraint session_pkey primary key (tenant, id),
-  constraint session_scope_key unique nulls not distinct (tenant, user_id, agent_id, run_id),
   constraint session_has_scope check (num_nonnulls(user_id, agent_id, run_id) > 0)
 );
+
+-- As memory_dedup_key.
+create unique index session_scope_key
+  on memlayer.session (tenant, coalesce(user_id, ''), coalesce(agent_id, ''), coalesce(run_id, ''));
 
 comment on table memlayer.session is
   'One exact combination of user, agent and run. Writers lock its row, so that what they write to one scope has one order.';
@@ -23,3 +26,4 @@ comment on column memlayer.session.run_id is 'Run of the combination; null where
 comment on column memlayer.session.last_seq is 'Sequence number of the newest message ever buffered.';
 comment on column memlayer.session.created_at is 'When the combination was first written to.';
 comment on column memlayer.session.updated_at is 'When a message was last buffered.';
+comment on index memlayer.session_scope_key is 'A combination stands once.';

@@ -61,6 +61,35 @@ def test_a_statement_in_psql_is_recorded_like_a_call(conn: Connection) -> None:
     assert consistent(conn)
 
 
+def test_no_setting_keeps_a_statement_out_of_history(conn: Connection) -> None:
+    [first] = add(conn, "blue")
+    for operation in ("INSERT", "UPDATE", "DELETE"):
+        conn.execute("select set_config('memlayer.recorded', %s, true)", [operation])
+        [memory] = conn.execute(
+            "insert into memlayer.memory (user_id, text) values ('ann', %s) returning id::text",
+            [operation],
+        ).fetchone() or [""]
+        conn.execute("update memlayer.memory set text = text || '!' where id = %s", [memory])
+        conn.execute("delete from memlayer.memory where id = %s", [memory])
+        assert [event for event, *_ in events(conn, memory)] == ["ADD", "UPDATE", "DELETE"]
+    assert events(conn, first) == [("ADD", None, "blue")]
+    assert consistent(conn)
+
+
+def test_a_row_that_somebody_s_trigger_keeps_is_not_told_as_deleted(conn: Connection) -> None:
+    kept, gone = add(conn, "keep me", "let me go")
+    conn.execute(
+        "create function pg_temp.keep() returns trigger language plpgsql as"
+        " $$begin return case when old.text <> 'keep me' then old end; end$$;"
+        "create trigger keep before delete on memlayer.memory"
+        " for each row execute function pg_temp.keep()"
+    )
+    assert call(conn, "delete_all", user_id="ann") == [{"deleted": 1}]
+    assert [event for event, *_ in events(conn, kept)] == ["ADD"]
+    assert [event for event, *_ in events(conn, gone)] == ["ADD", "DELETE"]
+    assert consistent(conn)
+
+
 def test_after_a_call_a_plain_statement_is_not_ascribed_to_it(conn: Connection) -> None:
     [memory] = add(conn, "blue")
     conn.execute("update memlayer.memory set text = 'red' where id = %s", [memory])
