@@ -6,6 +6,7 @@ harm: the order of columns, alembic's version table, who may use what.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import psycopg
@@ -93,6 +94,19 @@ select 'policy', format('%s on %s', p.polname, c.relname),
 """
 
 
+# What Postgres may print in other words once it has read what it printed.
+PRINTED = """
+select pg_get_functiondef(p.oid)
+  from pg_proc p
+ where p.pronamespace = 'memlayer'::regnamespace and p.prosqlbody is not null
+union all
+select format('alter table %s drop constraint %I, add constraint %I %s',
+              k.conrelid::regclass, k.conname, k.conname, pg_get_constraintdef(k.oid))
+  from pg_constraint k
+ where k.connamespace = 'memlayer'::regnamespace and k.contype = 'c'
+"""
+
+
 def catalog(conn: psycopg.Connection[Any]) -> Catalog:
     """The definitions of everything in schema memlayer; empty when there is no such schema."""
     [[known]] = conn.execute("select to_regnamespace('memlayer') is not null")
@@ -101,6 +115,26 @@ def catalog(conn: psycopg.Connection[Any]) -> Catalog:
     # Names outside it are written out whatever path the session has.
     conn.execute("select set_config('search_path', 'pg_catalog', true)")
     return {(kind, name): text or "" for kind, name, text in conn.execute(QUERY)}
+
+
+def compare(conn: psycopg.Connection[Any], texts: Iterable[str]) -> list[str]:
+    """How schema memlayer differs from what these statements make, a line an object.
+
+    They are run beside it, and taken back. pg_restore reads what Postgres printed, and so a schema
+    is as it should be that is like either, what was made or what was read again.
+    """
+    with conn.transaction(force_rollback=True):
+        found = catalog(conn)
+        conn.execute("alter schema memlayer rename to memlayer_found")
+        for text in texts:
+            conn.execute(text.encode())
+        faults = differences(found, catalog(conn))
+        if faults:
+            for [statement] in conn.execute(PRINTED).fetchall():
+                conn.execute(statement)
+            again = differences(found, catalog(conn))
+            faults = [fault for fault in faults if fault in again]
+    return faults
 
 
 def differences(found: Catalog, expected: Catalog) -> list[str]:

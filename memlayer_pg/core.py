@@ -135,8 +135,7 @@ class Core:
                 from memlayer_pg import embedded, schema
 
                 server = embedded.start(self.config.data_dir)
-                if schema.current(server.dsn) != schema.HEAD:
-                    schema.migrate(server.dsn)
+                schema.ensure(server.dsn)
                 log.info("memories are kept by a Postgres of our own in %s", server.data_dir)
                 self._server = server
             started: str = self._server.dsn

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from dataclasses import dataclass
 
 from memlayer_pg import schema
@@ -51,4 +52,4 @@ def missing(error: DatabaseError, where: str) -> DatabaseError | SchemaMissing:
 
 
 def _command(where: str) -> str:
-    return f"memlayer db upgrade --dsn '{where}'"
+    return f"memlayer db upgrade --dsn {shlex.quote(where)}"

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memlayer_pg import requirements, session
-from memlayer_pg.catalog import catalog, differences
+from memlayer_pg import catalog, requirements, session
 from memlayer_pg.dsn import parameters
 from memlayer_pg.engine import LOCK, engine, failed, message, reached
 from memlayer_pg.errors import DatabaseError, SchemaError
@@ -208,6 +207,15 @@ def migrate(
         raise failed(server, error) from error
 
 
+def ensure(dsn: str) -> None:
+    """Bring the schema to the newest revision; one that is newer still is left as it is.
+
+    Raises what `migrate` and `current` do.
+    """
+    if (current(dsn) or "") < HEAD:
+        migrate(dsn)
+
+
 def _done_elsewhere(connection: Connection, revision: str | None) -> bool:
     """Whether an environment that is not ours has brought the schema to `revision`, an upgrade's.
 
@@ -280,18 +288,17 @@ def check(dsn: str) -> list[str]:
     has to own the schema. Other sessions notice nothing. Indexes that somebody added are no fault.
     """
     with _opened(dsn) as conn:
-        laid, revision = _newest(conn)
-        if not laid:
-            return ["there is no schema: run memlayer db upgrade"]
-        if revision not in (None, HEAD):  # None: laid by hand
-            return [f"the schema is at {revision}, this version brings {HEAD}"]
-        found = catalog(conn)
-        conn.execute("alter schema memlayer rename to memlayer_found")
-        for path in load_order():
-            conn.execute((SQL / path).read_text("utf-8"))
-        expected = catalog(conn)
-        conn.rollback()
-    return differences(found, expected)
+        return compare(conn)
+
+
+def compare(conn: psycopg.Connection[Any]) -> list[str]:
+    """`check`, over a connection."""
+    laid, revision = _newest(conn)
+    if not laid:
+        return ["there is no schema: run memlayer db upgrade"]
+    if revision not in (None, HEAD):  # None: laid by hand
+        return [f"the schema is at {revision}, this version brings {HEAD}"]
+    return catalog.compare(conn, ((SQL / path).read_text("utf-8") for path in load_order()))
 
 
 @contextmanager

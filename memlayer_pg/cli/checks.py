@@ -82,7 +82,7 @@ def letters(conn: psycopg.Connection[Any], config: Config) -> Check:
 
 
 def schema(conn: psycopg.Connection[Any], config: Config) -> Check:
-    """The revision the schema is at."""
+    """The revision the schema is at, and whether it is as that made it."""
     from memlayer_pg.errors import SchemaError, SchemaMissing
     from memlayer_pg.schema import HEAD
 
@@ -93,10 +93,39 @@ def schema(conn: psycopg.Connection[Any], config: Config) -> Check:
     except SchemaError as error:
         return Check("schema", "fail", error.message, error.suggestion)
     [revision] = one(conn, "select max(revision) from memlayer.deployment")
-    if revision is None:
-        return Check("schema", "ok", "laid from sql/ without revisions")
-    newer = f", this version knows {HEAD}" if revision > HEAD else ""
-    return Check("schema", "ok", f"revision {revision}{newer}")
+    if revision is not None and revision > HEAD:
+        return Check("schema", "ok", f"revision {revision}, this version knows {HEAD}")
+    said = "laid from sql/ without revisions" if revision is None else f"revision {revision}"
+    found = differences(conn)
+    if found is None:
+        return Check("schema", "ok", f"{said}; only its owner can compare it with what that made")
+    if found:
+        more = f" and {len(found) - FEW} more" if len(found) > FEW else ""
+        said = f"{said}, and somebody changed it: {'; '.join(found[:FEW])}{more}"
+        return Check("schema", "warn", said, "memlayer db check")
+    return Check("schema", "ok", f"{said}, as it was made")
+
+
+FEW = 3
+"""Differences that are named."""
+
+
+def differences(conn: psycopg.Connection[Any]) -> list[str] | None:
+    """How the schema differs from what its revision made.
+
+    None where the role, or a read replica, does not let us look.
+    """
+    from memlayer_pg import db
+    from memlayer_pg.errors import DatabaseError
+    from memlayer_pg.schema import compare
+
+    try:
+        with db.translated():
+            return compare(conn)
+    except DatabaseError as error:
+        if error.sqlstate not in ("42501", "25006"):
+            raise
+        return None
 
 
 def pending(conn: psycopg.Connection[Any], config: Config) -> Check:

@@ -83,31 +83,21 @@ def current(settings: Settings) -> None:
     role may.
     """
     from memlayer_pg import schema
+    from memlayer_pg.cli.checks import differences
 
     with places.database(settings.config(), upgrade=False) as place:
-        now = schema.current(place.dsn)
-        differences = _differences(place.dsn) if now == schema.HEAD else None
+        now, found = schema.current(place.dsn), None
+        if now == schema.HEAD:
+            with places.connection(place.dsn) as conn:
+                found = differences(conn)
     if settings.as_json:
-        output.as_json({"revision": now, "head": schema.HEAD, "differences": differences})
+        output.as_json({"revision": now, "head": schema.HEAD, "differences": found})
         return
     newest = "the newest" if now == schema.HEAD else f"this version brings {schema.HEAD}"
     click.echo(f"{_standing(now)} ({newest})")
-    if differences:
-        say("warning", f"it is not as {now} makes it: {len(differences)} differences")
+    if found:
+        say("warning", f"it is not as {now} makes it: {len(found)} differences")
         say("hint", "memlayer db check names them")
-
-
-def _differences(dsn: str) -> list[str] | None:
-    """What `check` finds; None where the role, or a read replica, does not let it look."""
-    from memlayer_pg import schema
-    from memlayer_pg.errors import DatabaseError
-
-    try:
-        return schema.check(dsn)
-    except DatabaseError as error:
-        if error.sqlstate not in ("42501", "25006"):
-            raise
-        return None
 
 
 def _standing(revision: str | None) -> str:

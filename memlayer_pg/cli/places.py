@@ -57,8 +57,8 @@ def _started(config: Config, upgrade: bool) -> Server:
     folder = config.data_dir or embedded.default_data_dir()
     with working(f"starting Postgres in {folder}"):
         server = embedded.start(config.data_dir)
-        if upgrade and schema.current(server.dsn) != schema.HEAD:
-            schema.migrate(server.dsn)
+        if upgrade:
+            schema.ensure(server.dsn)
     return server
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from memlayer_pg.cli import looking, scaling
 from tests.cli.running import Shell, memlayer
 from tests.cli.test_indexing import ann_index, blocked, builder, fill, started
+from tests.conftest import named
 from tests.endpoint import Endpoint
 
 
@@ -233,6 +236,37 @@ def test_an_index_that_is_being_made_is_left_in_peace(alone: Shell) -> None:
     assert (found["scopes"]["status"], found["indexes"]["status"]) == ("ok", "ok")
     assert f"process {pid} is making" in found["scopes"]["said"]
     assert f"process {pid} is making" in found["indexes"]["said"]
+
+
+def test_a_schema_that_somebody_changed_is_a_warning_that_names_what(alone: Shell) -> None:
+    assert "as it was made" in doctor(alone, "--offline")["schema"]["said"]
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute("alter table memlayer.memory disable trigger memory_history_update")
+        conn.execute("drop index memlayer.memory_document_idx")
+        conn.execute("create index of_theirs on memlayer.memory (tenant, updated_at)")
+    found = doctor(alone, "--offline")["schema"]
+    assert (found["status"], found["next_step"]) == ("warn", "memlayer db check")
+    assert "index memory_document_idx is missing" in found["said"]
+    assert "trigger memory_history_update on memory is not what" in found["said"]
+    assert "of_theirs" not in found["said"]
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute("drop table memlayer.message, memlayer.link cascade")
+    said = doctor(alone, "--offline")["schema"]["said"]
+    assert re.search(r" and [0-9]+ more$", said)
+
+
+def test_a_role_that_cannot_compare_the_schema_is_told_who_can(server: str, alone: Shell) -> None:
+    role = f"{named(alone.dsn)}_reader"
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute(f"create role {role} login")
+        conn.execute(f"grant usage on schema memlayer to {role}")
+        conn.execute(f"grant select on all tables in schema memlayer to {role}")
+    found = doctor(Shell(make_conninfo(alone.dsn, user=role)), "--offline")["schema"]
+    assert found["status"] == "ok"
+    assert "only its owner can compare it" in found["said"]
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute(f"drop owned by {role}")
+        conn.execute(f"drop role {role}")
 
 
 def test_a_missing_schema_is_a_failure_and_the_rest_is_looked_at(empty: str) -> None:

@@ -200,6 +200,7 @@ def test_the_language_is_set_and_what_is_remembered_is_indexed_anew(shell: Shell
         "config": "german",
         "before": "english",
         "rebuilt": 1,
+        "statistics": [],
     }
     assert len(shell.well(*search).json["results"]) == 1
     assert shell.well("list", "--user", "ann", "--json").json == before
@@ -208,6 +209,31 @@ def test_the_language_is_set_and_what_is_remembered_is_indexed_anew(shell: Shell
     assert current == {"tenant": shell.tenant, "config": "german"}
     again = shell.well("db", "set-language", "german").out
     assert again == "german (before: german); memories indexed anew: 0\n"
+
+
+def test_the_words_of_large_scopes_are_counted_in_the_new_language(alone: Shell) -> None:
+    with psycopg.connect(alone.dsn) as conn:
+        conn.execute("insert into memlayer.setting (defaults) values ('{\"exact_threshold\": 1}')")
+    for text in ("Die Häuser sind groß", "Zwei Häuser", "Ein Baum"):
+        alone.add(text)
+    alone.well("db", "refresh-statistics")
+    assert words(alone) == [("hauser", 2)]
+    ran = alone.well("db", "set-language", "german", "--json").json
+    assert [(row["kind"], row["scope_id"]) for row in ran["statistics"]] == [("user", "ann")]
+    assert words(alone) == [("haus", 2)]
+    again = alone.well("db", "set-language", "german").out
+    assert "memories indexed anew: 0; scopes whose words were counted anew: 1" in again
+    code, shown = on_a_terminal("db", "set-language", "simple", **alone.env)
+    assert code == 0
+    assert "counting words" in shown
+
+
+def words(shell: Shell) -> list[tuple[str, int]]:
+    """The lexemes that are counted."""
+    with psycopg.connect(shell.dsn) as conn:
+        return conn.execute(
+            "select lexeme, memories from memlayer.term_statistic order by lexeme"
+        ).fetchall()
 
 
 def test_a_language_that_is_not_there_ends_with_2_and_those_that_are(shell: Shell) -> None:

@@ -15,11 +15,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from memlayer_pg import requirements, schema
+from memlayer_pg import cluster, requirements, schema
 from memlayer_pg.errors import ConfigError, DatabaseError, SchemaError
 from tests.catalog import catalog
 from tests.conftest import create, drop
-from tests.migrations.revisions import REVISIONS, noting, start_upgrade
+from tests.migrations.revisions import REVISIONS, noting, psql, start_upgrade
 
 
 @contextmanager
@@ -85,6 +85,16 @@ def test_progress_names_each_step(empty: str) -> None:
     schema.migrate(empty, progress=lambda revision, _: steps.append(revision))
     schema.migrate(empty, "base", down=True, progress=lambda revision, _: steps.append(revision))
     assert steps == [*REVISIONS, *reversed(REVISIONS)]
+
+
+def test_a_schema_that_is_newer_than_this_version_is_left_as_it_is(empty: str) -> None:
+    schema.ensure(empty)
+    assert schema.current(empty) == schema.HEAD
+    with superuser(empty) as conn:
+        conn.execute("insert into memlayer.deployment (revision) values ('ml9999')")
+        conn.execute("update memlayer.alembic_version set version_num = 'ml9999'")
+    schema.ensure(empty)
+    assert schema.current(empty) == "ml9999"
 
 
 def test_an_unknown_revision_is_an_error_of_ours(empty: str) -> None:
@@ -305,6 +315,29 @@ def test_a_schema_somebody_changed_by_hand_is_told_apart(empty: str) -> None:
     ]
     with superuser(empty) as conn:  # and the check left nothing behind
         assert conn.execute("select to_regnamespace('memlayer_found')").fetchone() == (None,)
+
+
+def test_a_schema_that_was_restored_from_a_dump_is_as_it_was(
+    template: str, server: str, empty: str
+) -> None:
+    with superuser(server) as conn:
+        major = conn.info.server_version // 10000
+    dump = subprocess.run(
+        [cluster.programs()[major] / "pg_dump", template],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    psql(empty, stdin=dump.stdout)
+    assert schema.check(empty) == []
+    with superuser(empty) as conn:
+        conn.execute("alter table memlayer.entity drop constraint entity_name_fits")
+        conn.execute(
+            "alter table memlayer.entity add constraint entity_name_fits check (name <> '')"
+        )
+    assert schema.check(empty) == [
+        "constraint entity_name_fits on entity is not what this version made"
+    ]
 
 
 # --- a schema that was laid from sql/all.sql ------------------------------------------------------

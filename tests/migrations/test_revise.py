@@ -237,7 +237,8 @@ def revised(baseline: Repository, tmp_path_factory: pytest.TempPathFactory) -> R
         "tables/memory.sql",
         "create index memory_user_idx",
         "create index memory_more_idx on memlayer.memory\n"
-        "  using hnsw ((embedding::halfvec(3)) halfvec_cosine_ops);\n"
+        "  using hnsw ((embedding::halfvec(3)) halfvec_cosine_ops)\n"
+        "  where vector_dims(embedding) = 3;\n"
         "create index memory_user_idx",
     )
     repository.change(

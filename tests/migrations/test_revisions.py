@@ -56,7 +56,14 @@ def test_no_file_is_left_out() -> None:
     assert set(listed) == {
         path.relative_to(schema.SQL).as_posix() for path in schema.SQL.glob("*/**/*.sql")
     }
-    assert set(listed) <= {path for s in SCRIPTS for path in s.module.FILES | s.module.ALTERED}
+
+
+def test_the_revisions_know_which_files_there_were() -> None:
+    known: set[str] = set()
+    for script in SCRIPTS:
+        known |= {*script.module.FILES, *script.module.ALTERED}
+        known -= {*getattr(script.module, "REMOVED", ())}
+        assert set(schema.load_order(script.revision)) == known
 
 
 def test_the_script_for_psql_makes_the_same_schema(template: str, empty: str) -> None:
@@ -77,9 +84,7 @@ def test_the_script_for_psql_goes_down_as_well(empty: str) -> None:
 def test_what_was_kept_at_a_revision_is_there_after_the_upgrade(revision: str, empty: str) -> None:
     """Filled by the functions of that day, read by today's; released or not, no row is lost."""
     schema.migrate(empty, revision)
-    with psycopg.connect(empty, autocommit=True) as conn:
-        for statement in filler(revision).split(";\n"):
-            conn.execute(statement)
+    fill(empty, revision)
     schema.migrate(empty)
     with psycopg.connect(empty) as conn:
         assert rows(conn, "select * from memlayer.verify()") == []
@@ -108,6 +113,29 @@ def test_what_was_kept_at_a_revision_is_there_after_the_upgrade(revision: str, e
         assert rows(
             conn, "select vector_dims(embedding) from memlayer.memory where tenant = 'acme'"
         ) == [(1536,)]
+
+
+@pytest.mark.parametrize(("below", "revision"), list(pairwise(REVISIONS)))
+def test_what_was_kept_at_a_revision_is_there_after_the_way_down(
+    below: str, revision: str, empty: str
+) -> None:
+    schema.migrate(empty, revision)
+    fill(empty, revision)
+    for step, down in ((below, True), (revision, False)):
+        schema.migrate(empty, step, down=down)
+        with psycopg.connect(empty) as conn:
+            assert rows(conn, "select * from memlayer.verify()") == []
+            assert rows(conn, "select text from memlayer.memory order by text") == [
+                ("Ann likes green tea",),
+                ("Ann lives in Rome",),
+                ("Invoices are due within 30 days",),
+            ]
+
+
+def fill(dsn: str, revision: str) -> None:
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for statement in filler(revision).split(";\n"):
+            conn.execute(statement.encode())
 
 
 def rows(conn: psycopg.Connection[Any], query: str) -> list[tuple[Any, ...]]:
