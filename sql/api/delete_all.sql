@@ -35,16 +35,18 @@ begin
   v_entities := array(
     select distinct n.entity_id from memlayer.mention n where n.tenant = p_tenant and n.memory_id = any (v_ids));
   with gone as (
-    delete from memlayer.memory m where m.tenant = p_tenant and m.id = any (v_ids) returning m.*
+    delete from memlayer.memory m where m.tenant = p_tenant and m.id = any (v_ids) returning m.id
   )
   insert into memlayer.history
     (tenant, memory_id, version, event, old_state, old_embedding, old_embedding_model, user_id, agent_id, run_id, change_id)
-  select g.tenant, g.id, g.version + 1, 'DELETE',
+  select m.tenant, m.id, m.version + 1, 'DELETE',
          memlayer.memory_state(
-           g.text, g.context, g.metadata, g.memory_type, g.role, g.actor_id, g.attributed_to,
-           g.expires_on, g.observed_at, g.created_at, g.updated_at, g.embedding_model),
-         g.embedding, g.embedding_model, g.user_id, g.agent_id, g.run_id, v_change
-    from gone g;
+           m.text, m.context, m.metadata, m.memory_type, m.role, m.actor_id, m.attributed_to,
+           m.expires_on, m.observed_at, m.created_at, m.updated_at, m.embedding_model),
+         m.embedding, m.embedding_model, m.user_id, m.agent_id, m.run_id, v_change
+    from gone g
+         -- Read again, where this statement still sees them: vectors handed on would fill a file.
+   cross join lateral (select o.* from memlayer.memory o where o.tenant = p_tenant and o.id = g.id offset 0) m;
   get diagnostics v_deleted = row_count;
   perform memlayer.drop_orphans(p_tenant, v_entities);
 
