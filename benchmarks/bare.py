@@ -1,12 +1,24 @@
 """Tables like ours with the same rows, indexes and foreign keys, and without triggers of ours: the
-floor of deleting everything."""
+floor of deleting everything and of importing."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import psycopg
 from psycopg import sql
 
 TABLES = ("memory", "entity", "mention", "link")
+
+
+def columns(conn: psycopg.Connection[Any], table: str) -> list[str]:
+    """The columns of a table of ours that are not generated."""
+    found = conn.execute(
+        "select attname from pg_attribute where attrelid = %s::regclass "
+        "and attnum > 0 and not attisdropped and attgenerated = '' order by attnum",
+        [f"memlayer.{table}"],
+    )
+    return [name for (name,) in found]
 
 
 def lay(dsn: str) -> None:
@@ -21,17 +33,10 @@ def lay(dsn: str) -> None:
             conn.execute(
                 sql.SQL("alter table bare.{} set (toast_tuple_target = 8160)").format(name)
             )
-            columns = sql.SQL(", ").join(
-                sql.Identifier(column)
-                for (column,) in conn.execute(
-                    "select attname from pg_attribute where attrelid = %s::regclass "
-                    "and attnum > 0 and not attisdropped and attgenerated = '' order by attnum",
-                    [f"memlayer.{table}"],
-                )
-            )
+            given = sql.SQL(", ").join(map(sql.Identifier, columns(conn, table)))
             conn.execute(
                 sql.SQL("insert into bare.{} ({}) select {} from memlayer.{}").format(
-                    name, columns, columns, name
+                    name, given, given, name
                 )
             )
         keys = conn.execute(

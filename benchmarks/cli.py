@@ -48,8 +48,9 @@ SHARED = together(
 )  # fmt: skip
 
 SPEED = together(
-    click.option("--workloads", default="ABC", show_default=True,
-                 help="A: many users; B: one large scope; C: many more; B2: B among them."),
+    click.option("--workloads", default="ABCI", show_default=True,
+                 help="A: many users; B: one large scope; C: many more; B2: B among them; "
+                 "I: import."),
     click.option("--scale", type=click.FloatRange(0, 1, min_open=True), default=1.0,
                  show_default=True, help="Share of the users and of the large scope."),
     click.option("--per-user", default="10,100,1000", show_default=True,

@@ -24,12 +24,13 @@ class Options:
     postgres: int | None = None
     mem0_python: str | None = None
     spacy_model: str | None = None
-    workloads: str = "ABC"
+    workloads: str = "ABCI"
     users: int = 100
     per_user: tuple[int, ...] = (10, 100, 1000)
     clients: tuple[int, ...] = (1, 8)
     scope: int = 100_000
     many_users: int = 1000
+    imported: int = 10_000
     scale: float = 1.0
     hnsw: bool = True
     repeat_delete_all: int = 3

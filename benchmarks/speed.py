@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import Any
 
-from benchmarks import decoding, machine, package, place, workload_a, workload_bc
+from benchmarks import decoding, machine, package, place, workload_a, workload_bc, workload_import
 from benchmarks.options import Options
 from benchmarks.vectors import Vectors
 
@@ -25,6 +25,10 @@ def run(options: Options) -> dict[str, Any]:
             found, peer = workload_a.run(options, here, vectors)
             results |= found
             results["about"]["peer"] = peer
-        for kind, rows in workload_bc.run(options, here, vectors).items():
-            results[kind] = results.get(kind, []) + rows
+        more = [workload_bc.run(options, here, vectors)]
+        if "I" in options.workloads:
+            more.append(workload_import.run(options, here, vectors))
+        for found in more:
+            for kind, rows in found.items():
+                results[kind] = results.get(kind, []) + rows
     return results

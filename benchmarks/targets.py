@@ -55,6 +55,8 @@ COUNTS = (
     ("delete", "http", 0),
     ("delete", "writes", 1),
 )
+IMPORTED = 0.5
+"""Of the rate of a bare COPY that an import has at least."""
 FEW_MORE_MS = 3.0
 """What a search may take beyond the plain query where a user has few memories."""
 IMPORT_MS = 150.0
@@ -96,6 +98,13 @@ def _speed(results: Results) -> Iterator[Target]:
             yield from ratio(f"{operation}, {where}: to its floor", bound, *pair)
     few = (("C", 1000, "search", name) for name in ("ours", "ours, 10 users"))
     yield from ratio("search, C: to a store of 10 users", 1.25, *few)
+    for workload, size, operation, name in rows:
+        if workload == "I" and name == "ours":
+            key = workload, size, operation
+            wall, cpu = (rows[*key, "plain"][what] / max(rows[*key, name][what], 1e-9)
+                         for what in ("median_ms", "server_cpu_ms"))  # fmt: skip
+            text = "import: its rate to that of a bare COPY"
+            yield Target(text, wall, IMPORTED, least=True, cpu=cpu)
     for workload, scope, operation, name in rows:
         if name == "bare HNSW":
             key = (workload, scope, operation)

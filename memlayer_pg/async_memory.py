@@ -12,7 +12,17 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 
-from memlayer_pg import batch, checks, connections, db, flows, pending, updating, writing
+from memlayer_pg import (
+    batch,
+    checks,
+    connections,
+    db,
+    flows,
+    importing,
+    pending,
+    updating,
+    writing,
+)
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core, described_by
 from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run_async
@@ -245,6 +255,33 @@ class AsyncMemory(Core):
     ) -> dict[str, int]:
         flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
         return await self._run(flow, None)
+
+    @described_by(Memory.import_memories)
+    async def import_memories(
+        self,
+        rows: importing.Rows,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        model: str | None = None,
+        embed: bool = False,
+        dry_run: bool = False,
+        on_progress: importing.Progress | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = importing.import_memories(
+            self._store,
+            rows,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            model=model,
+            embeds=embed,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )
+        return await self._run(flow, connection)
 
     @described_by(Memory.delete)
     async def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:

@@ -45,13 +45,16 @@ class Vectors:
 
     __slots__ = ("element_oid", "packed")
 
-    def __init__(self, vectors: list[list[float] | None], element_oid: int) -> None:
+    def __init__(self, vectors: list[list[float] | bytes | None], element_oid: int) -> None:
         self.element_oid = element_oid
         self.packed = [None if values is None else pack(values) for values in vectors]
 
 
-def pack(values: list[float]) -> bytes:
-    """halfvec's binary form; EmbeddingError for what a half-precision number cannot hold."""
+def pack(values: list[float] | bytes) -> bytes:
+    """halfvec's binary form, which bytes are already; EmbeddingError for what a half-precision
+    number cannot hold."""
+    if isinstance(values, bytes):
+        return values
     try:
         if values and math.isfinite(sum(values)):
             return struct.pack(f">HH{len(values)}e", len(values), 0, *values)

@@ -35,11 +35,16 @@ def metadata(value: object) -> dict[str, Any] | None:
     stripped = [key for key in IDENTITY if key in value]
     if stripped:
         log.warning("metadata cannot set %s: left out", ", ".join(stripped))
-    found = _dictionary(
-        "metadata", {key: item for key, item in value.items() if key not in stripped}, 0, sets=False
-    )
+    return dictionary("metadata", {k: item for k, item in value.items() if k not in stripped})
+
+
+def dictionary(name: str, value: object) -> dict[str, Any]:
+    """A dictionary of a memory as JSON, with all its keys; NotStorable when it is too large."""
+    if not isinstance(value, Mapping):
+        raise InputError(f"{name} must be a dictionary, not {type(value).__name__}")
+    found = _dictionary(name, value, 0, sets=False)
     if size(found) > LARGEST:
-        raise NotStorable(f"metadata is larger than {LARGEST:,} bytes")
+        raise NotStorable(f"{name} is larger than {LARGEST:,} bytes")
     return found
 
 

@@ -11,7 +11,17 @@ from typing import Any, Self, TypeVar
 
 import psycopg
 
-from memlayer_pg import batch, checks, connections, db, flows, pending, updating, writing
+from memlayer_pg import (
+    batch,
+    checks,
+    connections,
+    db,
+    flows,
+    importing,
+    pending,
+    updating,
+    writing,
+)
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core
 from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run
@@ -298,6 +308,46 @@ class Memory(Core):
         """
         flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
         return self._run(flow, None)
+
+    def import_memories(
+        self,
+        rows: importing.Rows,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        model: str | None = None,
+        embed: bool = False,
+        dry_run: bool = False,
+        on_progress: importing.Progress | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Store ready memories: dictionaries as `get_all` gives them or `memlayer export` writes.
+
+        `rows`: read ahead by a thread. `user_id`, `agent_id`, `run_id`: of those that name nobody.
+        `model`: the name of the model of vectors that do not say theirs. `embed`: let the embedder
+        make what vectors are missing; else those memories wait for `embed_pending`. `dry_run`:
+        write nothing. `on_progress`: called with how many are done and of how many (None: unknown).
+
+        A thousand are one transaction, so that what was stored stays when the rest fails: import
+        all of it again, and nothing is stored twice. The result counts `added`, `known` (the id
+        stands with this text and scope), `duplicates` (the scope has the fact) and `pending`, and
+        names those in `conflicts`, whose id stands with another text or scope and is left so.
+        InputError or NotStorable names a memory that is wrong, EmbeddingMismatch a vector of
+        another size or model.
+        """
+        flow = importing.import_memories(
+            self._store,
+            rows,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            model=model,
+            embeds=embed,
+            dry_run=dry_run,
+            on_progress=on_progress,
+        )
+        return self._run(flow, connection)
 
     def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
         """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none."""

@@ -39,6 +39,7 @@
 \ir scope/scope_predicate.sql
 \ir scope/today.sql
 \ir scope/lock_session.sql
+\ir scope/lock_sessions.sql
 \ir filter/filter_kind.sql
 \ir filter/filter_check.sql
 \ir filter/filter_column.sql
@@ -92,7 +93,9 @@
 \ir entity/drop_orphans.sql
 \ir entity/orphan_trigger.sql
 \ir entity/store_entities.sql
+\ir entity/import_entities.sql
 \ir memory/require_add.sql
+\ir memory/require_import.sql
 \ir memory/surviving.sql
 \ir memory/replay.sql
 \ir memory/outcome.sql
@@ -141,6 +144,9 @@
 \ir api/get_all.sql
 \ir api/update.sql
 \ir api/pending.sql
+\ir api/import_memories.sql
+\ir api/import_links.sql
+\ir api/export_memories.sql
 \ir api/delete.sql
 \ir api/delete_all.sql
 \ir api/history.sql

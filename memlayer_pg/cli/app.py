@@ -14,7 +14,9 @@ from memlayer_pg.cli.changing import delete, delete_all, reset, update
 from memlayer_pg.cli.checking import doctor, verify
 from memlayer_pg.cli.database import db
 from memlayer_pg.cli.embedding import embed_pending
+from memlayer_pg.cli.exporting import export
 from memlayer_pg.cli.failures import Program
+from memlayer_pg.cli.importing import import_
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
 from memlayer_pg.cli.serving import serve_embedded
 from memlayer_pg.cli.touring import demo
@@ -33,6 +35,8 @@ COMMANDS = (
     reset,
     history,
     messages,
+    import_,
+    export,
     db,
     embed_pending,
     verify,

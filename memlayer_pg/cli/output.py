@@ -82,8 +82,9 @@ def working(what: str) -> Iterator[None]:
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int, int], None] | None]:
-    """A bar on stderr, where that is a terminal: to be told how many are done, and of how many."""
+def progress(what: str, total: int | None) -> Iterator[Callable[[int, int | None], None] | None]:
+    """A bar on stderr, where that is a terminal: to be told how many are done, and of how many
+    (None: nobody knows)."""
     if not sys.stderr.isatty():
         yield None
         return

@@ -29,11 +29,12 @@ def measured(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     options = Options(
         results=tmp_path_factory.mktemp("results"),
         dimensions=16,
-        workloads="AB",
+        workloads="ABI",
         users=3,
         per_user=(6, 16),
         clients=(1, 2),
         scope=40,
+        imported=40,
         repeat_delete_all=1,
         effort=Effort(rounds=1, calls=1, warm=1),
     )
@@ -52,6 +53,12 @@ def test_every_operation_is_measured_for_everybody_who_has_it(measured: dict[str
         assert (per_user, "search", 2, "best layout") in found
     assert {(16, "delete_all", 1, name) for name in ("ours", "plain")} <= found
     assert all(row["median_ms"] > 0 and row["cpu_ms"] > 0 for row in measured["speed"])
+
+
+def test_an_import_is_measured_beside_a_bare_copy_of_its_rows(measured: dict[str, Any]) -> None:
+    found = {row["contender"]: row for row in measured["speed"] if row["workload"] == "I"}
+    assert set(found) == {"ours", "plain"}
+    assert found["ours"]["memories"] == 40
 
 
 def test_what_a_call_makes_others_do_is_counted(measured: dict[str, Any]) -> None:
