@@ -41,6 +41,15 @@ select 'trigger', format('%%s on %%s', t.tgname, c.relname)
 """Some functions, and those functions and triggers that Postgres does not leave without them."""
 
 
+CONSTRAINTS = """
+select 'constraint', format('%s on %s', k.conname, c.relname), pg_get_constraintdef(k.oid)
+  from pg_constraint k
+  join pg_class c on c.oid = k.conrelid
+ where k.connamespace = 'memlayer'::regnamespace and k.contype <> 'n'
+ order by k.contype = 'f', 2
+"""
+
+
 @dataclass(frozen=True)
 class Laid:
     """What Postgres made of sql/ as it stood at one time."""
@@ -50,6 +59,8 @@ class Laid:
     catalog: Catalog
     made_by: dict[Key, str]
     """The file of each object, in the order they were made."""
+    constraints: dict[Key, str]
+    """Of each constraint what stands behind its name; foreign keys come last."""
     conn: psycopg.Connection[Any]
 
     def functions(self) -> dict[str, str]:
@@ -81,7 +92,8 @@ def lay(conn: psycopg.Connection[Any], texts: dict[str, str]) -> Laid:
         found = looked(conn)
         made_by |= {key: path for key in found if key not in made_by}
     catalog(conn)  # from here on names are written out
-    return Laid(texts, found, made_by, conn)
+    rows = conn.execute(CONSTRAINTS).fetchall()
+    return Laid(texts, found, made_by, {(kind, name): text for kind, name, text in rows}, conn)
 
 
 def looked(conn: psycopg.Connection[Any]) -> Catalog:
@@ -143,11 +155,26 @@ def altering(here: str, there: str) -> list[str]:
     return [*reset, *new, *(one for one in before if one in after and one.startswith((*comments,)))]
 
 
+def constrained(here: Laid, there: Laid) -> list[Key]:
+    """Constraints that are not there as they are here, on tables that are; foreign keys last."""
+    return [
+        (kind, name)
+        for (kind, name), text in here.constraints.items()
+        if there.constraints.get((kind, name)) != text
+        and ("table", name.split(" on ")[1]) in there.catalog
+    ]
+
+
 def way(here: Laid, there: Laid, by_hand: list[str], files: str, at: str) -> list[str]:
     """The statements of a revision's function: drop, run files, drop."""
-    alter = [one for path in by_hand for one in altering(here.texts[path], there.texts[path])]
-    indexes = [("index", found[1]) for found in map(INDEX.match, alter) if found]
-    first = reshaped(here, there) + [key for key in indexes if key in here.catalog]
+    came = constrained(there, here)
+    alter = [f"{add(key)} {there.constraints[key]}" for key in came]
+    alter += [one for path in by_hand for one in altering(here.texts[path], there.texts[path])]
+    made = {found[1] for found in map(INDEX.match, alter) if found}
+    made |= {name.split(" on ")[0] for _, name in came}
+    made -= {name.split(" on ")[0] for _, name in here.constraints}  # goes with its constraint
+    indexes = [("index", name) for name in sorted(made) if ("index", name) in here.catalog]
+    first = [*reshaped(here, there), *reversed(constrained(here, there)), *indexes]
     last = [key for key in only(here, there) if key not in first]
     altered = f"schema.alter(\n{''.join(map(argument, alter))}        at={at},\n    )"
     return [
@@ -158,11 +185,19 @@ def way(here: Laid, there: Laid, by_hand: list[str], files: str, at: str) -> lis
     ]
 
 
+def add(constraint: Key) -> str:
+    name, table = constraint[1].split(" on ")
+    return f"alter table memlayer.{table} add constraint {name}"
+
+
 def drop(key: Key) -> str:
     kind, name = key
     if kind == "trigger":
         trigger, table = name.split(" on ")
         return f"drop trigger {trigger} on memlayer.{table}"
+    if kind == "constraint":
+        constraint, table = name.split(" on ")
+        return f"alter table memlayer.{table} drop constraint {constraint}"
     return f"drop function {bare(name)}" if kind == "function" else f"drop {kind} memlayer.{name}"
 
 

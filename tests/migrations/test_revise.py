@@ -31,12 +31,14 @@ create table memlayer.sample (
   tenant text collate "C" not null,
   id     int not null,
 
-  constraint sample_pkey primary key (tenant, id)
+  constraint sample_pkey primary key (tenant, id),
+  constraint sample_id_key unique (id)
 );
 
 create index sample_id_idx on memlayer.sample (tenant, id desc);
 
 comment on table memlayer.sample is 'Samples.';
+comment on constraint sample_id_key on memlayer.sample is 'Stands once.';
 comment on index memlayer.sample_id_idx is 'The newest first.';
 """,
     "sample/half.sql": """\
@@ -233,6 +235,15 @@ def revised(baseline: Repository, tmp_path_factory: pytest.TempPathFactory) -> R
         "sample/quarter.sql", "memlayer.half(memlayer.half(p_number))", "p_number / 4"
     )
     repository.change("tables/sample.sql", "(tenant, id desc)", "(tenant, id desc) where id > 0")
+    # an index in the place of a constraint, and a constraint that is another one
+    repository.change("tables/sample.sql", "sample_id_key unique (id)", "sample_id check (id > 0)")
+    repository.change(
+        "tables/sample.sql",
+        "comment on constraint sample_id_key on memlayer.sample is",
+        "create unique index sample_id_key on memlayer.sample (id);\n"
+        "comment on index memlayer.sample_id_key is",
+    )
+    repository.change("tables/setting.sql", "{1,9}", "{1,8}")
     repository.change(
         "tables/memory.sql",
         "create index memory_user_idx",
