@@ -6,13 +6,14 @@ import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, closing
 from dataclasses import dataclass
+from itertools import groupby
 from pathlib import Path
 from statistics import fmean
 from typing import Any
 
 import psycopg
 
-from benchmarks import machine, sets
+from benchmarks import filling, machine, sets
 from benchmarks.embeddings import Cache
 from benchmarks.endpoint import Running, thread
 from benchmarks.filling import connect
@@ -24,6 +25,8 @@ from memlayer_pg import Config, Endpoint, Memory
 
 K = 10
 MEM0_BATCH = 50
+CONVERSATION = "conversation"
+"""The tenant of what was stored as a conversation."""
 
 # Of whole sets, by plain Python: what another implementation came to with the same embedder.
 REFERENCE: dict[str, dict[str, float]] = {
@@ -82,15 +85,7 @@ def _measure(
     """Everybody's results on one set."""
     dsn = place.create(f"quality_{given.name}")
     lay(dsn)
-    memory = until.enter_context(
-        Memory(
-            Config(
-                dsn=dsn,
-                llm=None,
-                embedder=Endpoint(model=cache.model, base_url=endpoint.base_url, api_key="none"),
-            )
-        )
-    )
+    memory = until.enter_context(_memory(dsn, cache, endpoint))
     with bar(f"{given.name}: storing", len(given.docs)) as done:
         for doc in given.docs:
             memory.add(
@@ -102,9 +97,14 @@ def _measure(
             )
             done(1)
     conn = until.enter_context(closing(connect(dsn)))
+    finders = _ours(memory)
+    if given.is_conversation:
+        talk = until.enter_context(_memory(dsn, cache, endpoint, CONVERSATION))
+        _converse(talk, given)
+        finders["ours, as a conversation"] = _searching(talk)
     conn.execute("analyze")
     dimensions = len(cache.question(given.questions[0].text))
-    finders = {**_ours(memory), "dense leg": _dense(conn, cache, dimensions)}
+    finders["dense leg"] = _dense(conn, cache, dimensions)
     rows = [
         _row(given, name, [finder(q) for q in _shown(given, name)])
         for name, finder in finders.items()
@@ -114,24 +114,53 @@ def _measure(
     return rows
 
 
+def _memory(dsn: str, cache: Cache, endpoint: Running, tenant: str = filling.TENANT) -> Memory:
+    return Memory(
+        Config(
+            dsn=dsn,
+            tenant=tenant,
+            llm=None,
+            embedder=Endpoint(model=cache.model, base_url=endpoint.base_url, api_key="none"),
+        )
+    )
+
+
+def _converse(memory: Memory, given: RetrievalSet) -> None:
+    """Store a set as what it is: messages of two speakers, session by session."""
+    with bar(f"{given.name}: storing as a conversation", len(given.docs)) as done:
+        for (scope, _), said in groupby(given.docs, lambda doc: (doc.scope, doc.session)):
+            run: str | None = None
+            for doc in said:
+                run = run or doc.id
+                memory.add(
+                    [{"role": "user", "content": doc.text, "name": doc.speaker}],
+                    user_id=scope,
+                    run_id=run,
+                    timestamp=doc.timestamp,
+                    metadata={"doc": doc.id},
+                    infer=False,
+                )
+                done(1)
+
+
+def _searching(memory: Memory, **given: Any) -> Finder:
+    def find(question: Question) -> list[str]:
+        return _docs(
+            memory.search(question.text, top_k=K, filters={"user_id": question.scope}, **given)
+        )
+
+    return find
+
+
 def _ours(memory: Memory) -> dict[str, Finder]:
-    def searching(**given: Any) -> Finder:
-        def find(question: Question) -> list[str]:
-            found = memory.search(
-                question.text, top_k=K, filters={"user_id": question.scope}, **given
-            )
-            return _docs(found)
-
-        return find
-
     def keyword(question: Question) -> list[str]:
         return _docs(
             memory.keyword_search(question.text, top_k=K, filters={"user_id": question.scope})
         )
 
     return {
-        "ours": searching(),
-        "ours, additive": searching(fusion="additive"),
+        "ours": _searching(memory),
+        "ours, additive": _searching(memory, fusion="additive"),
         "keyword leg": keyword,
     }
 
@@ -143,7 +172,10 @@ def _docs(found: dict[str, Any]) -> list[str]:
 def _dense(conn: psycopg.Connection[Any], cache: Cache, dimensions: int) -> Finder:
     """The nearest vectors of the texts themselves, whatever else is stored with them."""
     conn.execute(f"create temporary table doc (id text, scope text, v vector({dimensions}))")
-    rows = conn.execute("select metadata ->> 'doc', user_id, text from memlayer.memory").fetchall()
+    rows = conn.execute(
+        "select metadata ->> 'doc', user_id, text from memlayer.memory where tenant = %s",
+        [filling.TENANT],
+    ).fetchall()
     vectors = cache.of([text for _, _, text in rows])
     for (id_, scope, _), vector in zip(rows, vectors, strict=True):
         conn.execute("insert into doc values (%s, %s, %s)", [id_, scope, vector])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,12 +13,21 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Doc:
-    """One memory: `scope` is the user it belongs to."""
+    """One memory: `scope` is the user it belongs to.
+
+    `session`: what was said in one go, for a set that is a conversation ("Ann: I moved.").
+    """
 
     id: str
     scope: str
     text: str
     timestamp: str | None
+    session: str | None = None
+
+    @property
+    def speaker(self) -> str:
+        """The name before the first colon."""
+        return self.text.partition(":")[0]
 
 
 @dataclass(frozen=True)
@@ -37,6 +47,11 @@ class RetrievalSet:
     asked: list[str]
     docs: list[Doc]
     questions: list[Question]
+
+    @property
+    def is_conversation(self) -> bool:
+        """Whether every memory is what somebody said in a session."""
+        return all(doc.session and re.match(r"[^:]{1,40}: ", doc.text) for doc in self.docs)
 
 
 class NoSets(Exception):
@@ -61,7 +76,9 @@ def read(folder: Path, names: Sequence[str] = (), limit: int | None = None) -> l
 
 def _read(folder: Path, limit: int | None) -> RetrievalSet:
     docs = [
-        Doc(str(row["id"]), str(row["scope"]), row["text"], row.get("timestamp"))
+        Doc(
+            str(row["id"]), str(row["scope"]), row["text"], row.get("timestamp"), row.get("session")
+        )
         for row in _rows(folder / "docs.jsonl")
     ]
     asked = _rows(folder / "queries.jsonl")

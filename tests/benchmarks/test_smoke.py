@@ -154,6 +154,24 @@ def test_retrieval_is_measured_on_a_set_of_ones_own(retrieval_set: Path, tmp_pat
     assert {path.suffix for path in options.cache.iterdir()} == {".npz"}
 
 
+def test_a_set_that_is_a_conversation_is_stored_as_one(retrieval_set: Path, tmp_path: Path) -> None:
+    docs = retrieval_set / "pets" / "docs.jsonl"
+    rows = [json.loads(line) for line in docs.read_text().splitlines()]
+    docs.write_text(
+        "".join(
+            json.dumps({**row, "session": row["scope"], "text": f"{row['scope']}: {row['text']}"})
+            + "\n"
+            for row in rows
+        )
+    )
+    options = QualityOptions(
+        data=retrieval_set, results=tmp_path / "results", cache=tmp_path / "cache"
+    )
+    found = {row["contender"]: row for row in quality.run(options)["quality"]}
+    assert found["ours, as a conversation"]["recall"] == 1
+    assert found["dense leg"]["recall"] <= 1
+
+
 def test_recall_and_ndcg_are_what_they_are_said_to_be() -> None:
     relevant = frozenset({"a", "b"})
     assert sets.recall(["x", "a", "b"], relevant, 2) == 0.5
