@@ -8,9 +8,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-import sys
 import uuid
-from array import array
 from base64 import b64decode
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
@@ -226,17 +224,14 @@ def packed(what: str, given: object) -> bytes:
     return struct.pack(">HH", len(values), 0) + halves
 
 
-def _decoded(given: str) -> array[float]:
-    values = array("f")
-    values.frombytes(b64decode(given, validate=True))
-    if sys.byteorder == "big":
-        values.byteswap()
-    return values
+def _decoded(given: str) -> tuple[float, ...]:
+    raw = b64decode(given, validate=True)
+    return struct.unpack(f"<{len(raw) // 4}f", raw)
 
 
-def _listed(given: object) -> list[float]:
+def _listed(given: object) -> tuple[float, ...]:
     if hasattr(given, "tolist"):
         given = given.tolist()
     if not isinstance(given, list | tuple) or bool in set(map(type, given)):
         raise TypeError
-    return list(given)
+    return tuple(given)
