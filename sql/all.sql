@@ -116,6 +116,7 @@
 \ir search/bm25_sigmoid.sql
 \ir search/entity_boost.sql
 \ir search/exact_threshold.sql
+\ir search/ef_search.sql
 \ir search/has_at_most.sql
 \ir search/ann_index.sql
 \ir search/ann_index_statement.sql

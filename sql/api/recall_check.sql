@@ -47,11 +47,13 @@ begin
     v_exact := memlayer.nearest_exact(v_where, p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), v_vector, v_model, p_top_k);
     exact_ms := exact_ms + extract(epoch from clock_timestamp() - v_start) * 1000 / samples;
     v_start := clock_timestamp();
-    v_indexed := memlayer.nearest(v_where, p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), v_vector, v_model, p_top_k);
+    -- As many candidates as a search of p_top_k takes.
+    v_indexed := memlayer.nearest(v_where, p_tenant, p_user_id, p_agent_id, p_run_id, memlayer.today(), v_vector, v_model, greatest(4 * p_top_k::bigint, 60));
     indexed_ms := indexed_ms + extract(epoch from clock_timestamp() - v_start) * 1000 / samples;
     recall := recall + (select count(*) from unnest(v_exact) e where e = any (v_indexed))::float8
-                       / greatest(cardinality(v_exact), 1) / samples;
+                       / greatest(cardinality(v_exact), 1);
   end loop;
+  recall := recall / greatest(samples, 1);
   return next;
 end;
 $$;

@@ -10,6 +10,7 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.types.json import Jsonb
 
 from memlayer_pg import errors
 from tests.conftest import create, drop, named
@@ -90,7 +91,7 @@ def test_a_large_scope_is_searched_by_its_indexes_and_a_small_one_in_full(
 ) -> None:
     big = explain(large, query="word1 word2 zeppelin", user_id="big")
     assert big["path"] == "large"
-    assert big["legs"]["nearest"] == 80
+    assert big["legs"]["nearest"] == 160
     assert big["legs"]["wordiest"] > 0
     assert big["legs"]["named"] == 1
     assert explain(large, query="word1", user_id="small")["path"] == "exact"
@@ -136,6 +137,28 @@ def test_recall_is_measured_on_live_data(large: Connection) -> None:
     assert (told["samples"], told["recall"] >= 0.95) == (20, True)
     with pytest.raises(errors.EmbeddingMismatch, match="no vector index"), large.transaction():
         call(large, "recall_check", user_id="big", tenant="other")
+
+
+def test_a_tenant_may_have_the_vector_index_searched_further(large: Connection) -> None:
+    rng = random.Random(11)
+    asked = [vector(rng) for _ in range(40)]
+    nearest = """select (memlayer.nearest(
+        'm.tenant = $1 and m.user_id = $2', 'default', 'big', null, null, memlayer.today(),
+        %s::halfvec, id, 1))[:2] from memlayer.model where tenant = 'default'"""
+    exact = nearest.replace("nearest(", "nearest_exact(").replace(", 1))", ", 2))")
+    found = {}
+    for candidates in (1, 1000):
+        large.execute(
+            "insert into memlayer.setting (tenant, defaults) values ('default', %s) on conflict "
+            "(tenant) do update set defaults = setting.defaults || excluded.defaults",
+            [Jsonb({"ef_search": candidates})],
+        )
+        found[candidates] = sum(
+            set(one(large, nearest, v)) == set(one(large, exact, v)) for v in asked
+        )
+    assert found[1] < found[1000] == len(asked)
+    with pytest.raises(psycopg.errors.CheckViolation), large.transaction():
+        large.execute("""update memlayer.setting set defaults = '{"ef_search": 0}'""")
 
 
 def test_equal_searches_give_equal_answers_until_statistics_are_refreshed(
