@@ -8,6 +8,7 @@ create or replace function memlayer.put_back(
   language plpgsql
   volatile
   set search_path from current
+  set plan_cache_mode = force_custom_plan
   set jit = off
 as $$
 #variable_conflict use_column
