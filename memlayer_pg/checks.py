@@ -171,6 +171,15 @@ def at_least_one(name: str, value: object) -> int:
     return value
 
 
+def version(name: str, value: object) -> int | None:
+    """The version of a memory, counted from 1; None is none."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
+        raise InputError(f"{name} must be a whole number from 1 up")
+    return value
+
+
 def threshold(value: object) -> float:
     """The least cosine similarity, 0 to 1; None is the default."""
     if value is None:

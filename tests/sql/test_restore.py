@@ -45,8 +45,9 @@ def test_a_memory_is_restored_to_a_version_in_all_its_parts(conn: Connection) ->
         observed_at="2020-05-01T10:00:00Z",
     )  # fmt: skip
     before = row(conn, memory)
+    names = [{"name": "Ann"}, {"name": "Eve"}]
     call(conn, "update", id=memory, text="Ann met Eve", embedding=[0.0, 1.0], model="toy",
-         entities=[{"name": "Ann"}, {"name": "Eve"}], metadata={"b": 2}, clear_expiration=True)  # fmt: skip
+         entities=names, metadata={"b": 2}, clear_expiration=True)  # fmt: skip
     assert named(conn, memory) == ["Ann", "Eve"]
     [restored] = call(conn, "restore", id=memory, version=1, actor="desk")
     assert (restored["event"], restored["version"], restored["pending"]) == ("UPDATE", 3, False)
@@ -129,16 +130,13 @@ def test_a_memory_deleted_in_psql_is_restored_with_its_names(conn: Connection) -
 
 def test_references_come_back_when_both_ends_stand_again(conn: Connection) -> None:
     old = store(conn, "lives in Rome")
-    [new] = add(
-        conn, facts=[{"text": "lives in Oslo", "links": [{"id": old, "kind": "updates"}]}]
-    )
+    [new] = add(conn, facts=[{"text": "lives in Oslo", "links": [{"id": old, "kind": "updates"}]}])
     call(conn, "delete_all", user_id="ann")
     call(conn, "restore", id=new)
     assert count(conn, "link") == 0
     call(conn, "restore", id=old)
-    assert conn.execute("select memory_id::text, linked_id::text, kind from memlayer.link").fetchall() == [
-        (new, old, "updates")
-    ]  # fmt: skip
+    links = conn.execute("select memory_id::text, linked_id::text, kind from memlayer.link")
+    assert links.fetchall() == [(new, old, "updates")]
 
 
 def test_a_vector_of_a_retired_model_is_not_restored(conn: Connection) -> None:

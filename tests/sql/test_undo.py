@@ -11,10 +11,8 @@ from tests.sql.test_restore import UNKNOWN, named, row, store
 
 def latest(conn: Connection, operation: str) -> str:
     """The id of the newest call of this kind."""
-    query = (
-        "select id::text from memlayer.change where operation = %s order by recorded_at desc limit 1"
-    )
-    return str(one(conn, query, operation))
+    query = "select id::text from memlayer.change where operation = %s order by recorded_at desc"
+    return str(one(conn, f"{query} limit 1", operation))
 
 
 def undo(conn: Connection, change: str, **args: Any) -> list[tuple[str, str | None]]:
@@ -26,7 +24,8 @@ def everything(conn: Connection) -> list[Any]:
     """What stands, but for versions and the times of changes."""
     return conn.execute(
         "select m.id, m.user_id, m.text, m.metadata, m.embedding::text, m.expires_on, m.created_at,"
-        "       array(select e.name from memlayer.mention n join memlayer.entity e on e.id = n.entity_id"
+        "       array(select e.name from memlayer.mention n"
+        "               join memlayer.entity e on e.id = n.entity_id"
         "              where n.memory_id = m.id order by 1),"
         "       array(select l.linked_id from memlayer.link l where l.memory_id = m.id order by 1)"
         "  from memlayer.memory m order by m.id"
@@ -96,7 +95,9 @@ def test_what_was_changed_since_is_left_and_told_unless_forced(conn: Connection)
         third: ("undone", "c"),
     }
     assert [r[0] for r in conn.execute("select text from memlayer.memory")] == ["mine"]
-    outcomes = {str(r["id"]): r["outcome"] for r in call(conn, "undo", change_id=change, force=True)}
+    outcomes = {
+        str(r["id"]): r["outcome"] for r in call(conn, "undo", change_id=change, force=True)
+    }
     assert outcomes == {first: "undone", second: "as before", third: "as before"}
     assert count(conn, "memory") == 0
     assert consistent(conn)
