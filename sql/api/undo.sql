@@ -58,6 +58,7 @@ begin
                        m.text, m.context, m.metadata, m.memory_type, m.role, m.actor_id, m.attributed_to,
                        m.expires_on, m.observed_at, m.created_at, null, null) - '{updated_at,embedding_model}'::text[]
                      is not distinct from f.old_state - '{updated_at,embedding_model}'::text[]
+                     and (f.old_embedding is null or m.embedding = f.old_embedding)
                   or (m.id is null and f.old_state is null) then 'as before'
                 when p_force or d.last_version = (
                   select max(h.version) from memlayer.history h where h.tenant = p_tenant and h.memory_id = d.memory_id)
@@ -88,7 +89,10 @@ begin
   perform set_config('memlayer.change_id', '', true);
 
   return query
-    select w.id, coalesce(m.text, gone.text), w.outcome, e.event, coalesce(m.version, gone.version), m.embedding is null and m.id is not null
+    select w.id, coalesce(m.text, gone.text),
+           -- Of a memory that differs in a vector alone, which is no longer in use, nothing is left to undo.
+           case when w.outcome = 'undone' and e.event is null then 'as before' else w.outcome end,
+           e.event, coalesce(m.version, gone.version), m.embedding is null and m.id is not null
       from unnest(v_ids, v_outcomes) w (id, outcome)
       left join unnest(v_written, v_events) e (id, event) on e.id = w.id
       left join memlayer.memory m on m.tenant = p_tenant and m.id = w.id

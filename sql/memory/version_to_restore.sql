@@ -22,7 +22,7 @@ begin
     raise exception using
       errcode = 'ML003',
       message = 'a memory is restored to a version or to a moment',
-      hint    = 'Pass either p_version or p_as_of. Only one that was deleted needs neither.';
+      hint    = 'Name one of the two. Only a memory that was deleted needs neither.';
   end if;
 
   if p_as_of is not null then

@@ -181,3 +181,18 @@ def test_changes_are_listed_newest_first_in_pages(conn: Connection) -> None:
     of_bob = call(conn, "changes", user_id="bob")
     assert [row["operation"] for row in of_bob] == ["delete_all", "add"]
     assert [row["operation"] for row in call(conn, "changes", user_id="bob", agent_id="b")] == []
+
+
+def test_another_vector_of_the_same_text_is_undone_while_its_model_is_in_use(
+    conn: Connection,
+) -> None:
+    memory = store(conn, "one")
+    call(conn, "update", id=memory, text="one", embedding=[0.0, 1.0], model="toy")
+    change = latest(conn, "update")
+    assert undo(conn, change) == [("undone", "UPDATE")]
+    assert row(conn, memory)["embedding"] == "[1,0]"
+    conn.execute("update memlayer.model set state = 'retired'")
+    conn.execute("insert into memlayer.model (name, dimensions) values ('new', 3)")
+    call(conn, "update", id=memory, text="one", embedding=[1.0, 0.0, 0.0], model="new")
+    assert undo(conn, latest(conn, "update")) == [("as before", None)]
+    assert row(conn, memory)["embedding"] == "[1,0,0]"
