@@ -333,6 +333,7 @@ class Memory(Core):
         embed: bool = False,
         dry_run: bool = False,
         on_progress: importing.Progress | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Store ready memories: dictionaries as `get_all` gives them or `memlayer export` writes.
@@ -341,6 +342,7 @@ class Memory(Core):
         `model`: the name of the model of vectors that do not say theirs. `embed`: let the embedder
         make what vectors are missing; else those memories wait for `embed_pending`. `dry_run`:
         write nothing. `on_progress`: called with how many are done and of how many (None: unknown).
+        `actor`: a label for whoever acts, kept with each change.
 
         A thousand are one transaction, so that what was stored stays when the rest fails: import
         all of it again, and nothing is stored twice. The result counts `added`, `known` (the id
@@ -359,6 +361,7 @@ class Memory(Core):
             embeds=embed,
             dry_run=dry_run,
             on_progress=on_progress,
+            actor=actor,
         )
         return self._run(flow, connection)
 

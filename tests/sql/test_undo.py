@@ -196,3 +196,22 @@ def test_another_vector_of_the_same_text_is_undone_while_its_model_is_in_use(
     call(conn, "update", id=memory, text="one", embedding=[1.0, 0.0, 0.0], model="new")
     assert undo(conn, latest(conn, "update")) == [("as before", None)]
     assert row(conn, memory)["embedding"] == "[1,0,0]"
+
+
+def test_an_import_is_undone_and_can_be_made_again(conn: Connection) -> None:
+    add(conn, "kept")
+    before = everything(conn)
+    ids = [f"00000000-0000-4000-8000-00000000000{n}" for n in range(3)]
+    given = {
+        "memories": [
+            {"id": id_, "user_id": "ann", "text": f"fact {id_}", "entities": [1]} for id_ in ids
+        ],
+        "entities": [{"name": "Bob"}],
+    }
+    assert [row["outcome"] for row in call(conn, "import_memories", **given)] == ["added"] * 3
+    after = everything(conn)
+    assert undo(conn, latest(conn, "import")) == [("undone", "DELETE")] * 3
+    assert everything(conn) == before
+    assert [row["outcome"] for row in call(conn, "import_memories", **given)] == ["added"] * 3
+    assert [found[:3] for found in everything(conn)] == [found[:3] for found in after]
+    assert consistent(conn)
