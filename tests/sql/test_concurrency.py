@@ -268,3 +268,16 @@ def test_two_restores_of_a_deleted_memory_at_once_bring_back_one(database: str) 
         )
         assert (second["event"], second["version"]) == (None, 3)
         assert count(conn, "memory") == 1
+
+
+def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        add(conn, "one", "two")
+        [change] = call(conn, "changes")
+        rows = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=change["id"]),
+            lambda other: call(other, "undo", change_id=change["id"]),
+        )
+        assert [row["outcome"] for row in rows] == ["as before"] * 2
+        assert (count(conn, "memory"), count(conn, "change")) == (0, 2)

@@ -260,3 +260,13 @@ def test_a_stale_version_deletes_nothing(conn: Connection) -> None:
     assert count(conn, "memory") == 1
     call(conn, "delete", id=memory, expected_version=2)
     assert count(conn, "memory") == 0
+
+
+def test_what_was_deleted_before_history_kept_names_comes_back_without(conn: Connection) -> None:
+    memory = store(conn, "Ann met Bob", "Ann", "Bob")
+    before = row(conn, memory)
+    call(conn, "delete", id=memory)
+    conn.execute("update memlayer.history set old_mentions = null")
+    call(conn, "restore", id=memory)
+    assert (row(conn, memory), named(conn, memory)) == (before, [])
+    assert call(conn, "verify") == []
