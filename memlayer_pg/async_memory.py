@@ -263,8 +263,9 @@ class AsyncMemory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return await self._run(flow, None)
 
     @described_by(Memory.import_memories)
@@ -319,8 +320,9 @@ class AsyncMemory(Core):
         actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
-        flow = flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor)
-        return await self._run(flow, connection)
+        return await self._run(
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
+        )
 
     @described_by(Memory.restore)
     async def restore(

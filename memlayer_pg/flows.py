@@ -204,7 +204,7 @@ def delete(
     wanted = checks.memory_id(memory_id)
     text = f"Memory with id {checks.shown(memory_id)} not found"
     expected = checks.version("expected_version", expected_version)
-    label = checks.optional_text("actor", actor)
+    label = checks.actor(actor)
     if wanted is None:
         raise MemoryNotFound(text)
     try:
@@ -241,7 +241,7 @@ def delete_all(
         p_tenant=store.tenant,
         **scope.args(),
         p_filters=rest or None,
-        p_actor=checks.optional_text("actor", actor),
+        p_actor=checks.actor(actor),
     )
     return {"message": "Memories deleted successfully!"}
 
@@ -276,7 +276,7 @@ def scopes(
 
 def reset(store: Store, actor: object = None) -> Flow[None]:
     """Forget everything of this tenant."""
-    yield from call("reset", p_tenant=store.tenant, p_actor=checks.optional_text("actor", actor))
+    yield from call("reset", p_tenant=store.tenant, p_actor=checks.actor(actor))
 
 
 def _ids_and_rest(filters: object) -> tuple[dict[str, Any], dict[str, Any]]:

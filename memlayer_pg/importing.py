@@ -46,7 +46,7 @@ def import_memories(
 ) -> Flow[dict[str, Any]]:
     """Store ready memories; the result counts them, and names those that are in conflict."""
     ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
-    label = checks.optional_text("actor", actor)
+    label = checks.actor(actor)
     scope = checks.Scope(**{name: checks.scope_id(name, value) for name, value in ids.items()})
     total = len(rows) if isinstance(rows, Sequence) else None
     tally = Tally(dry_run)

@@ -40,7 +40,8 @@ class Memory(Core):
     """Long-term memory for agents, in Postgres; may be shared by threads and survives a fork.
 
     Every method takes `connection=`: a psycopg Connection, or a SQLAlchemy Connection or Session on
-    postgresql+psycopg, to read and write in its transaction, which is left for you to commit.
+    postgresql+psycopg, to read and write in its transaction, which is left for you to commit. Those
+    that write take `actor=`: whom the history shall name beside the login, at most 255 bytes.
     """
 
     def _wire(self) -> None:
@@ -72,7 +73,6 @@ class Memory(Core):
         `role`. `memory_type`: "procedural_memory", with an agent_id, stores one record of what the
         agent did. `prompt`: goes in place of the configured custom_instructions.
         `idempotency_key`: the same request sent again stores nothing and returns the same.
-        `actor`: a label for whoever acts, kept with the change.
 
         Facts that were remembered already stand in `skipped`: `[{"id", "memory", "reason"}]`, a key
         that is there only when it is not empty. All of it is stored, or nothing.
@@ -289,8 +289,8 @@ class Memory(Core):
         `text`: its new wording, embedded only when it is another. `metadata`: merged key by key.
         `expiration_date`: None takes it away, left out leaves it. `data`: an old name of text.
         `expected_version`: change it only while it is at this version, else VersionConflict;
-        without one, that is raised when others were faster five times. `actor`: a label for whoever
-        acts, kept with the change. MemoryNotFound, a ValueError, when there is none of this id.
+        without one, that is raised when others were faster five times. MemoryNotFound, a
+        ValueError, when there is none of this id.
         """
         return self._run(
             updating.update(
@@ -311,6 +311,7 @@ class Memory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
         """Give memories that wait for a vector theirs: `{"embedded": n, "pending": left}`.
 
@@ -319,7 +320,7 @@ class Memory(Core):
         many are done and how many there are. Each is written by itself, so what was done stays when
         the embedder fails or the call is interrupted; one that others go on changing is left.
         """
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return self._run(flow, None)
 
     def import_memories(
@@ -342,7 +343,6 @@ class Memory(Core):
         `model`: the name of the model of vectors that do not say theirs. `embed`: let the embedder
         make what vectors are missing; else those memories wait for `embed_pending`. `dry_run`:
         write nothing. `on_progress`: called with how many are done and of how many (None: unknown).
-        `actor`: a label for whoever acts, kept with each change.
 
         A thousand are one transaction, so that what was stored stays when the rest fails: import
         all of it again, and nothing is stored twice. The result counts `added`, `known` (the id
@@ -375,8 +375,7 @@ class Memory(Core):
     ) -> dict[str, Any]:
         """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none.
 
-        `expected_version`: only while it is at this version, else VersionConflict. `actor`: a label
-        for whoever acts, kept with the change.
+        `expected_version`: only while it is at this version, else VersionConflict.
         """
         flow = flows.delete(self._store, memory_id, expected_version=expected_version, actor=actor)
         return self._run(flow, connection)
@@ -393,11 +392,11 @@ class Memory(Core):
     ) -> dict[str, Any]:
         """Forget every memory that carries at least these ids, and matches `filters` if given.
 
-        `actor`: a label for whoever acts, kept with the change. ScopeMissing, a ValueError, when no
-        id is given: `reset` is for that.
+        ScopeMissing, a ValueError, when no id is given: `reset` is for that.
         """
-        flow = flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor)
-        return self._run(flow, connection)
+        return self._run(
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
+        )
 
     def restore(
         self,
@@ -494,10 +493,7 @@ class Memory(Core):
         return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
-        """Forget everything of this tenant: memories, history, messages, entities.
-
-        `actor`: a label for whoever acts, kept in the one change that is left.
-        """
+        """Forget everything of this tenant: memories, history, messages, entities."""
         self._run(flows.reset(self._store, actor), connection)
 
     def close(self) -> None:

@@ -28,7 +28,7 @@ def restore(
         "p_version": checks.version("version", version),
         "p_as_of": checks.instant("as_of", as_of),
         "p_expected_version": checks.version("expected_version", expected_version),
-        "p_actor": checks.optional_text("actor", actor),
+        "p_actor": checks.actor(actor),
     }
     if wanted is None:
         raise MemoryNotFound(f"Memory with id {checks.shown(memory_id)} not found")
@@ -38,7 +38,7 @@ def restore(
 
 def undo(store: Store, change_id: object, *, force: bool, actor: object) -> Flow[dict[str, Any]]:
     """Reverse what one call did to memories."""
-    label = checks.optional_text("actor", actor)
+    label = checks.actor(actor)
     wanted = checks.memory_id(change_id)
     if wanted is None:
         raise MemoryNotFound(f"Change with id {checks.shown(change_id)} not found")

@@ -61,7 +61,7 @@ def prepare_update(
     if text is None and metadata is None and expiration_date is UNSET:
         raise InputError("At least one of text, metadata, or expiration_date must be provided.")
     expected = checks.version("expected_version", expected_version)
-    label = checks.optional_text("actor", actor)
+    label = checks.actor(actor)
     wording = checks.new_text(text)
     found = jsonable.metadata(metadata)
     if expiration_date is UNSET:

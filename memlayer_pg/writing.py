@@ -97,7 +97,7 @@ def prepare_add(
         "p_metadata": metadata_ or None,
         "p_expires_on": expires_on,
         "p_observed_at": said_at,
-        "p_actor": checks.optional_text("actor", actor),
+        "p_actor": checks.actor(actor),
     }
     key = checks.idempotency_key(idempotency_key)
     if key is not None:
