@@ -60,8 +60,8 @@ begin
                unnest(p_embeddings)
              ) with ordinality as g (id, user_id, agent_id, run_id, text, context, metadata, memory_type,
                                      role, actor_id, attributed_to, expires_on, observed_at, created_at, embedding, place)
-       -- What stands there already costs no trigger.
-       where not exists (select from memlayer.memory m where m.tenant = p_tenant and m.id = g.id)
+       -- What stands there already costs no trigger. offset: each is looked up, and not joined with all there are.
+       where not exists (select from memlayer.memory m where m.tenant = p_tenant and m.id = g.id offset 0)
       on conflict do nothing
       returning memory.id, version, user_id, agent_id, run_id, text, context, metadata, memory_type, role, actor_id,
                 attributed_to, expires_on, observed_at, created_at, updated_at, embedding_model
@@ -111,7 +111,8 @@ begin
                        and coalesce(d.user_id, '')  = coalesce(g.user_id, '')
                        and coalesce(d.agent_id, '') = coalesce(g.agent_id, '')
                        and coalesce(d.run_id, '')   = coalesce(g.run_id, '')
-                       and d.dedup_key = md5(g.text))
+                       and d.dedup_key = md5(g.text)
+                    offset 0)
              then 'duplicate'
              else 'added'
            end
@@ -119,7 +120,11 @@ begin
              jsonb_to_recordset(p_memories) as (
                id uuid, user_id text, agent_id text, run_id text, text text, memory_type text, role text)
            ) with ordinality as g (id, user_id, agent_id, run_id, text, memory_type, role, ordinality)
-      left join memlayer.memory m on m.tenant = p_tenant and m.id = g.id
+      left join lateral (
+        select m.id, m.text, m.user_id, m.agent_id, m.run_id
+          from memlayer.memory m
+         where m.tenant = p_tenant and m.id = g.id
+        offset 0) m on true
      order by g.ordinality;
 end;
 $$;

@@ -33,7 +33,8 @@ begin
             and coalesce(e.user_id, '')  = coalesce(m.user_id, '')
             and coalesce(e.agent_id, '') = coalesce(m.agent_id, '')
             and coalesce(e.run_id, '')   = coalesce(m.run_id, '')
-            and e.folded_name = f.folded_name)
+            and e.folded_name = f.folded_name
+         offset 0)
      order by m.user_id, m.agent_id, m.run_id, f.folded_name, p.place::int
   )
   insert into memlayer.entity (tenant, user_id, agent_id, run_id, name, type, embedding, embedding_model)
