@@ -67,7 +67,7 @@ def changes(
         p_top_k=checks.top_k(top_k),
         p_after=checks.optional_text("after", after),
     )
-    found: dict[str, Any] = {"results": [shapes.change(row) for row in rows]}
+    found: dict[str, Any] = {"results": [shapes.operation(row) for row in rows]}
     if rows and rows[-1]["has_more"]:
         found["next"] = rows[-1]["cursor"]
     return found

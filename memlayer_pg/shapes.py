@@ -110,7 +110,7 @@ COUNTED = ("added", "updated", "deleted", "skipped", "entities", "messages")
 SPENT = ("llm", "prompt_tokens", "completion_tokens", "embedding_tokens")
 
 
-def change(row: Row) -> dict[str, Any]:
+def operation(row: Row) -> dict[str, Any]:
     """What changes gives of one call."""
     found = {"id": str(row["id"]), "operation": row["operation"]}
     found |= {key: row[key] for key in ("user_id", "agent_id", "run_id", "actor") if row[key]}

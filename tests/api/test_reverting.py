@@ -193,3 +193,21 @@ def test_what_cannot_be_restored_or_undone_is_an_error_that_says_why(memory: Any
     assert (change["operation"], change["actor"]) == ("reset", "desk")
     with pytest.raises(HistoryTooShort):
         memory.undo(change["id"])
+
+
+def test_every_writer_keeps_who_acted(memory: Any, sql: Any) -> None:
+    [id_] = say(memory, "tea", actor="add")
+    memory.update(id_, metadata={"k": 1}, actor="update")
+    sql("update memlayer.memory set text = 'coffee' where tenant = %(tenant)s")
+    memory.embed_pending(actor="embed")
+    memory.restore(id_, version=1, actor="restore")
+    memory.undo(newest(memory)["id"], actor="undo")
+    memory.delete(id_, actor="delete")
+    memory.delete_all("ann", actor="delete_all")
+    memory.import_memories([{"user_id": "ann", "memory": "x"}], embed=True, actor="import")
+    assert [change["actor"] for change in reversed(memory.changes()["results"])] == [
+        "add", "update", "embed", "restore", "undo", "delete", "delete_all", "import",
+    ]  # fmt: skip
+    for wrong in (1, " ", "x" * 256):
+        with pytest.raises(InputError):
+            memory.undo(UNKNOWN, actor=wrong)
