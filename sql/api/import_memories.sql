@@ -26,6 +26,7 @@ declare
   v_change   uuid := gen_random_uuid();
   v_model    memlayer.model;
   v_new      uuid[] := '{}';
+  v_folded   text[];
   v_entities int := 0;
 begin
   perform memlayer.require_import(p_memories, p_entities);
@@ -78,7 +79,26 @@ begin
     select coalesce(array_agg(a.id), '{}') into v_new from added a;
 
     if jsonb_array_length(p_entities) > 0 and cardinality(v_new) > 0 then
-      v_entities := memlayer.import_entities(p_tenant, p_memories, v_new, p_entities, p_entity_embeddings, v_model.id);
+      -- A statement of its own, as in memlayer.store_entities: the mentions see what a concurrent writer stored.
+      select n.added, n.folded into v_entities, v_folded
+        from memlayer.import_entities(p_tenant, p_memories, v_new, p_entities, p_entity_embeddings, v_model.id) n;
+
+      insert into memlayer.mention (tenant, memory_id, entity_id)
+      select distinct p_tenant, m.id, e.id
+        from jsonb_to_recordset(p_memories) m (id uuid, user_id text, agent_id text, run_id text, entities jsonb)
+       cross join lateral jsonb_array_elements_text(case jsonb_typeof(m.entities) when 'array' then m.entities else '[]' end) p (place)
+       cross join lateral (
+         -- limit: first which name, then its entity, not all entities of the scope.
+         select e.id
+           from memlayer.entity e
+          where e.tenant = p_tenant
+            and coalesce(e.user_id, '')  = coalesce(m.user_id, '')
+            and coalesce(e.agent_id, '') = coalesce(m.agent_id, '')
+            and coalesce(e.run_id, '')   = coalesce(m.run_id, '')
+            and e.folded_name = v_folded[p.place::int]
+          limit 1) e
+       where m.id = any (v_new)
+       order by m.id, e.id;
     end if;
 
     if v_model.sample < 64 then
