@@ -18,6 +18,7 @@ create table memlayer.history (
   application_name    text        not null default current_setting('application_name'),
   client_address      inet        default inet_client_addr(),
   recorded_at         timestamptz not null default memlayer.now(),
+  feed_position       bigint      not null default memlayer.feed_position(),
 
   constraint history_pkey primary key (tenant, memory_id, version),
   constraint history_event_known check (event in ('ADD', 'UPDATE', 'DELETE', 'BASELINE')),
@@ -28,7 +29,7 @@ create table memlayer.history (
 alter table memlayer.history alter column old_embedding set storage main;
 alter table memlayer.history set (toast_tuple_target = 8160);
 
-create unique index history_seq_key on memlayer.history (tenant, seq);
+create unique index history_feed_key on memlayer.history (tenant, feed_position, seq);
 create index history_change_idx on memlayer.history (tenant, change_id) where change_id is not null;
 
 comment on table memlayer.history is
@@ -52,5 +53,6 @@ comment on column memlayer.history.database_role is 'The role that had logged in
 comment on column memlayer.history.application_name is 'application_name of the connection.';
 comment on column memlayer.history.client_address is 'Address of the client; null over a Unix socket.';
 comment on column memlayer.history.recorded_at is 'When it happened.';
-comment on index memlayer.history_seq_key is 'All changes of a tenant in order.';
+comment on column memlayer.history.feed_position is 'Place in the change feed, before seq (memlayer.feed_position); 0 for what was written before there was a feed.';
+comment on index memlayer.history_feed_key is 'All changes of a tenant in the order of the feed.';
 comment on index memlayer.history_change_idx is 'What one call changed.';

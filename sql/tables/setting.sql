@@ -10,6 +10,7 @@ create table memlayer.setting (
   constraint setting_defaults_known check (
     coalesce(defaults ->> 'fusion', 'additive') in ('additive', 'calibrated')
     and coalesce(defaults ->> 'exact_threshold', '1') ~ '^[0-9]{1,9}$'
+    and jsonb_typeof(coalesce(defaults -> 'notify', 'true')) = 'boolean'
   )
 );
 
@@ -17,5 +18,5 @@ comment on table memlayer.setting is 'One row a tenant that differs from the def
 comment on column memlayer.setting.tenant is 'The customer or application the row belongs to.';
 comment on column memlayer.setting.text_search_config is 'Stemmer and stop words of keyword documents and queries. Change it with memlayer db set-language, which rebuilds the documents.';
 comment on column memlayer.setting.history_retention is 'How long single history rows are kept; null for ever.';
-comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion (calibrated or additive), exact_threshold (memories).';
+comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion (calibrated or additive), exact_threshold (memories), notify (true: a notification on channel memlayer_change after each transaction with changes).';
 comment on column memlayer.setting.updated_at is 'When the row was last written.';
