@@ -23,7 +23,8 @@ begin
 
   return query
     select h.feed_position || '.' || h.seq, h.id, h.memory_id, h.version, h.event, h.user_id, h.agent_id, h.run_id,
-           h.old_state ->> 'text', h.new_state ->> 'text', memlayer.changed_keys(h.old_state, h.new_state), h.old_state, h.new_state,
+           h.old_state ->> 'text', h.new_state ->> 'text',
+           case when h.event = 'UPDATE' then memlayer.changed_keys(h.old_state, h.new_state) else '{}' end, h.old_state, h.new_state,
            h.change_id, c.operation, c.actor, h.transaction_id::text, h.database_role, h.application_name,
            h.recorded_at
       from memlayer.history h

@@ -7,7 +7,7 @@ create or replace function memlayer.changed_keys(
   immutable
   parallel safe
 begin atomic
-  -- Metadata key by key: {topic} of metadata is "metadata.topic". When it changed says every row anyway.
+  -- Without updated_at, which every change changes.
   select coalesce(array_agg(k.key order by k.key), '{}')
     from (
       select coalesce(o.key, n.key)
@@ -18,9 +18,8 @@ begin atomic
       select 'metadata.' || coalesce(o.key, n.key)
         from jsonb_each(p_old_state -> 'metadata') o
         full join jsonb_each(p_new_state -> 'metadata') n on n.key = o.key
-       where o.value is distinct from n.value) k (key)
-   where p_old_state is not null and p_new_state is not null;
+       where o.value is distinct from n.value) k (key);
 end;
 
 comment on function memlayer.changed_keys is
-  'The columns in which two states of a memory differ, keys of metadata as metadata.key; none where a state is missing.';
+  'The columns in which two states of a memory differ; keys of its metadata as metadata.key.';

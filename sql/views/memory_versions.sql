@@ -6,7 +6,7 @@ select h.tenant, h.memory_id, h.version,
        h.event,
        h.old_state ->> 'text' as old_text,
        h.new_state ->> 'text' as new_text,
-       memlayer.changed_keys(h.old_state, h.new_state) as changed_keys,
+       case when h.event = 'UPDATE' then memlayer.changed_keys(h.old_state, h.new_state) else '{}' end as changed_keys,
        h.old_state -> 'metadata' as old_metadata,
        h.new_state -> 'metadata' as new_metadata,
        (h.old_state ->> 'expires_on')::date as old_expires_on,
@@ -30,7 +30,7 @@ comment on column memlayer.memory_versions.run_id is 'Run of the memory.';
 comment on column memlayer.memory_versions.event is 'ADD, UPDATE, DELETE; BASELINE stands for older rows that retention took away.';
 comment on column memlayer.memory_versions.old_text is 'The text before; null for ADD.';
 comment on column memlayer.memory_versions.new_text is 'The text after; null for DELETE.';
-comment on column memlayer.memory_versions.changed_keys is 'What an UPDATE changed: names of columns, and metadata.key for keys of metadata.';
+comment on column memlayer.memory_versions.changed_keys is 'What an UPDATE changed: names of columns, and metadata.key for keys of metadata; empty for other events.';
 comment on column memlayer.memory_versions.old_metadata is 'The application''s own keys before.';
 comment on column memlayer.memory_versions.new_metadata is 'The application''s own keys after.';
 comment on column memlayer.memory_versions.old_expires_on is 'The last day it was to be found on, before.';
