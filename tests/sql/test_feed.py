@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import subprocess
 import threading
@@ -14,10 +15,12 @@ from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from memlayer_pg import cluster, embedded
+from memlayer_pg.accounts import account_for
 from memlayer_pg.errors import FilterError
-from tests.conftest import create, temporary_folder
+from tests.conftest import create, lay, temporary_folder
 from tests.sql.calls import Connection, add, call, one
 
 INCARNATION = 2**48
@@ -229,22 +232,25 @@ def test_among_eight_writers_each_change_is_read_once_and_in_order(database: str
 
 
 @pytest.fixture
-def other(server: str) -> Iterator[str]:
-    """The dsn of a database, with nothing in it, of a second server of the same version."""
+def programs(server: str) -> Path:
+    """The programs of the server's version."""
     with psycopg.connect(server) as conn:
-        version = conn.info.server_version // 10000
+        return cluster.programs()[conn.info.server_version // 10000]
+
+
+@pytest.fixture
+def another(programs: Path) -> Iterator[embedded.Server]:
+    """A second server of the same version, with nothing in its database."""
+    version = next(number for number, path in cluster.programs().items() if path == programs)
     with temporary_folder() as folder, embedded.start(folder, version=version) as running:
-        yield create(running.dsn)
+        yield running
 
 
-def copied(source: str, target: str, folder: Path) -> None:
+def copied(source: str, target: str, programs: Path, folder: Path) -> None:
     """Dump one database and restore it into another."""
-    programs = cluster.programs()
-    bin_ = programs[max(programs)]
-    subprocess.run(
-        [bin_ / "pg_dump", "--format=custom", f"--file={folder / 'dump'}", source], check=True
-    )
-    subprocess.run([bin_ / "pg_restore", f"--dbname={target}", folder / "dump"], check=True)
+    dump = folder / "dump"
+    subprocess.run([programs / "pg_dump", "--format=custom", f"--file={dump}", source], check=True)
+    subprocess.run([programs / "pg_restore", f"--dbname={target}", dump], check=True)
 
 
 def transaction(conn: Connection) -> int:
@@ -252,8 +258,9 @@ def transaction(conn: Connection) -> int:
 
 
 def test_the_feed_goes_on_in_another_cluster_whose_transactions_have_lower_numbers(
-    database: str, other: str, tmp_path: Path
+    database: str, another: embedded.Server, programs: Path, tmp_path: Path
 ) -> None:
+    other = another.dsn
     with psycopg.connect(database, autocommit=True) as conn:
         conn.execute(
             """do $$ begin
@@ -265,7 +272,7 @@ def test_the_feed_goes_on_in_another_cluster_whose_transactions_have_lower_numbe
         expected = [*[(memory, 1) for memory in old], (old[0], 2)]
         read, midway = page(conn, None, 3)
         assert read == expected[:3]
-        copied(database, other, tmp_path)
+        copied(database, other, programs, tmp_path)
         insert(conn, "after the dump, so not in the copy")
         _, ahead = page(conn, midway)
         before = transaction(conn)
@@ -284,13 +291,71 @@ def test_the_feed_goes_on_in_another_cluster_whose_transactions_have_lower_numbe
         assert page(conn, midway)[0] == [*expected[3:], (old[0], 3), (new, 1)]
         assert page(conn, ahead)[0] == [(old[0], 3), (new, 1)]
         assert page(conn, None)[0] == [*expected, (old[0], 3), (new, 1)]
-        copied(other, database_again := create(database), tmp_path)
+        copied(other, home := create(database), programs, tmp_path)
 
     # And back, into the cluster it came from.
-    with psycopg.connect(database_again, autocommit=True) as conn:
+    with psycopg.connect(home, autocommit=True) as conn:
         change(conn, new, "home again")
         assert page(conn, ahead)[0] == [(old[0], 3), (new, 1), (new, 2)]
         assert one(conn, "select max(number) from memlayer.incarnation") == 3
+
+
+@pytest.fixture
+def primary(another: embedded.Server) -> str:
+    """The dsn of the database of a second server, with the schema: to be copied as a whole."""
+    lay(another.dsn)
+    return another.dsn
+
+
+@pytest.fixture
+def standby(primary: str, programs: Path) -> Iterator[str]:
+    """The dsn of the same database on a physical standby."""
+    with temporary_folder() as folder:
+        data = folder / "postgres"
+        account = account_for(data)
+        source = make_conninfo(primary, dbname="")
+        subprocess.run(
+            [programs / "pg_basebackup", "-R", "-c", "fast", "-D", data, "-d", source], check=True
+        )
+        if account is not None:
+            for path in (data, *data.rglob("*")):
+                os.chown(path, account.uid, account.gid)
+        with embedded.start(folder) as running:
+            yield running.dsn
+
+
+def test_a_standby_serves_the_feed_and_goes_on_with_it_when_it_is_promoted(
+    primary: str, standby: str
+) -> None:
+    with ExitStack() as stack:
+        writer, slow, copy = (
+            stack.enter_context(psycopg.connect(dsn, autocommit=autocommit))
+            for dsn, autocommit in ((primary, True), (primary, False), (standby, True))
+        )
+
+        def caught_up() -> None:
+            written = one(writer, "select pg_current_wal_lsn()::text")
+            for _ in range(6000):
+                if one(copy, "select pg_last_wal_replay_lsn() >= %s::pg_lsn", written):
+                    return
+                time.sleep(0.01)
+            pytest.fail("the standby does not follow")
+
+        first = insert(writer, "first")
+        open_ = insert(slow, "open")
+        last = insert(writer, "last")
+        caught_up()
+        seen, cursor = page(copy, None)
+        assert seen == [(first, 1)]
+        slow.commit()
+        caught_up()
+        seen, cursor = page(copy, cursor)
+        assert seen == [(open_, 1), (last, 1)]
+
+        assert one(copy, "select pg_promote()")
+        change(copy, first, "changed on the other one")
+        assert page(copy, cursor)[0] == [(first, 2)]
+        assert one(copy, "select max(number) from memlayer.incarnation") == 1
 
 
 def test_the_first_writers_in_a_new_cluster_do_not_wait_for_one_another(open_: Any) -> None:
