@@ -17,6 +17,7 @@ from memlayer_pg import (
     checks,
     connections,
     db,
+    feed,
     flows,
     importing,
     pending,
@@ -374,6 +375,12 @@ class AsyncMemory(Core):
     @described_by(Memory.history)
     async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
         return await self._run(flows.history(self._store, memory_id), connection)
+
+    @described_by(Memory.changes_since)
+    async def changes_since(
+        self, cursor: str | None = None, limit: int = feed.LIMIT, *, connection: Any = None
+    ) -> dict[str, Any]:
+        return await self._run(feed.changes_since(self._store, cursor, limit), connection)
 
     @described_by(Memory.messages)
     async def messages(

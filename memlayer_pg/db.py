@@ -98,6 +98,7 @@ class VectorsDumper(Dumper):
 # dates or UUIDs in another way.
 ADAPTERS = AdaptersMap(types=psycopg.adapters.types)
 register_default_adapters(ADAPTERS)
+ADAPTERS.types["text"].register(ADAPTERS)  # arrays of it
 ADAPTERS.register_dumper(Vector, VectorDumper)
 ADAPTERS.register_dumper(Vectors, VectorsDumper)
 

@@ -16,6 +16,7 @@ from memlayer_pg import (
     checks,
     connections,
     db,
+    feed,
     flows,
     importing,
     pending,
@@ -469,6 +470,18 @@ class Memory(Core):
     def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
         """What happened to one memory, oldest first, also when it is gone; [] for an unknown id."""
         return self._run(flows.history(self._store, memory_id), connection)
+
+    def changes_since(
+        self, cursor: str | None = None, limit: int = feed.LIMIT, *, connection: Any = None
+    ) -> dict[str, Any]:
+        """The changes of all memories after a cursor: `{"results": […], "cursor": "…"}`.
+
+        `cursor`: where to go on from, of the page before or of one change; None is the beginning.
+        `limit`: how many at most. Each change comes once, those of one memory in order, and none
+        is passed over: a change waits for the transactions that were open when it was made. An
+        empty page has the cursor it was asked with. FilterError, a ValueError, for what is none.
+        """
+        return self._run(feed.changes_since(self._store, cursor, limit), connection)
 
     def messages(
         self,

@@ -122,6 +122,32 @@ def operation(row: Row) -> dict[str, Any]:
     return found | {"created_at": moment(row["recorded_at"])}
 
 
+def change(row: Row) -> dict[str, Any]:
+    """What changes_since gives of one change."""
+    return {
+        "cursor": row["cursor"],
+        "id": str(row["id"]),
+        "memory_id": str(row["memory_id"]),
+        "version": row["version"],
+        "event": row["event"],
+        "old_memory": row["old_memory"],
+        "new_memory": row["new_memory"],
+        "changed_keys": row["changed_keys"],
+        "old_state": row["old_state"],
+        "new_state": row["new_state"],
+        "user_id": row["user_id"],
+        "agent_id": row["agent_id"],
+        "run_id": row["run_id"],
+        "change_id": None if row["change_id"] is None else str(row["change_id"]),
+        "operation": row["operation"],
+        "actor": row["actor"],
+        "transaction_id": row["transaction_id"],
+        "database_role": row["database_role"],
+        "application_name": row["application_name"],
+        "recorded_at": moment(row["recorded_at"]),
+    }
+
+
 def message(row: Row) -> dict[str, Any]:
     """What messages gives of one message."""
     return {

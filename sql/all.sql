@@ -29,6 +29,8 @@
 \ir tables/link.sql
 \ir tables/entity.sql
 \ir tables/mention.sql
+\ir tables/incarnation.sql
+\ir feed/feed_position.sql
 \ir tables/history.sql
 \ir tables/scope_statistic.sql
 \ir tables/term_statistic.sql
@@ -85,7 +87,14 @@
 \ir history/record_history.sql
 \ir history/refuse_truncate.sql
 \ir history/triggers.sql
+\ir history/changed_keys.sql
 \ir memory/forget_context.sql
+
+-- Change feed
+\ir feed/feed_cursor.sql
+\ir feed/feed_horizon.sql
+\ir feed/notify_change.sql
+\ir feed/start_incarnation.sql
 
 -- Language
 \ir setting/set_language.sql
@@ -159,9 +168,20 @@
 \ir api/undo.sql
 \ir api/changes.sql
 \ir api/history.sql
+\ir api/changes_since.sql
 \ir api/scopes.sql
 \ir api/refresh_statistics.sql
 \ir api/create_ann_index.sql
 \ir api/recall_check.sql
 \ir api/reset.sql
 \ir api/verify.sql
+
+-- Views: for those who know tables and views only
+\ir views/memories.sql
+\ir views/memory_versions.sql
+\ir views/entities.sql
+\ir views/mentions.sql
+\ir views/messages.sql
+\ir views/changes.sql
+\ir views/daily_activity.sql
+\ir views/scope_sizes.sql

@@ -16,6 +16,7 @@ from memlayer_pg.cli.database import db
 from memlayer_pg.cli.embedding import embed_pending
 from memlayer_pg.cli.exporting import export
 from memlayer_pg.cli.failures import Program
+from memlayer_pg.cli.feeding import feed
 from memlayer_pg.cli.importing import import_
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
 from memlayer_pg.cli.reverting import changes, restore, undo
@@ -38,6 +39,7 @@ COMMANDS = (
     changes,
     restore,
     undo,
+    feed,
     messages,
     import_,
     export,

@@ -57,10 +57,10 @@ def console(*, stderr: bool = False) -> Console:
     return Paper(file=file, markup=False, emoji=False, highlight=False)
 
 
-def as_json(value: Any) -> None:
-    """Write a result to stdout as JSON."""
+def as_json(value: Any, indent: int | None = 2) -> None:
+    """Write a result to stdout as JSON; on one line without an `indent`."""
     unicode = (sys.stdout.encoding or "").lower().replace("-", "") == "utf8"
-    text = json.dumps(value, ensure_ascii=not unicode, indent=2, default=_plain)
+    text = json.dumps(value, ensure_ascii=not unicode, indent=indent, default=_plain)
     # half a surrogate pair, from a shell that passed bytes which are no text
     click.echo(text.encode("utf-8", "replace").decode())
 

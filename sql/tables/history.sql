@@ -20,6 +20,7 @@ create table memlayer.history (
   recorded_at         timestamptz not null default memlayer.now(),
   old_mentions        jsonb,
   old_links           jsonb,
+  feed_position       bigint      not null default memlayer.feed_position(),
 
   constraint history_pkey primary key (tenant, memory_id, version),
   constraint history_event_known check (event in ('ADD', 'UPDATE', 'DELETE', 'BASELINE')),
@@ -30,7 +31,7 @@ create table memlayer.history (
 alter table memlayer.history alter column old_embedding set storage main;
 alter table memlayer.history set (toast_tuple_target = 8160);
 
-create unique index history_seq_key on memlayer.history (tenant, seq);
+create unique index history_feed_key on memlayer.history (tenant, feed_position, seq);
 create index history_change_idx on memlayer.history (tenant, change_id) where change_id is not null;
 
 comment on table memlayer.history is
@@ -56,5 +57,6 @@ comment on column memlayer.history.client_address is 'Address of the client; nul
 comment on column memlayer.history.recorded_at is 'When it happened.';
 comment on column memlayer.history.old_mentions is 'Whom and what the memory named before, as [{"name", "type"}], where the change deleted it or set another text or vector; null where that stayed.';
 comment on column memlayer.history.old_links is 'The references from and to a memory that was deleted, as [{"memory_id", "linked_id", "kind", "created_at"}]; null without any.';
-comment on index memlayer.history_seq_key is 'All changes of a tenant in order.';
+comment on column memlayer.history.feed_position is 'Place in the change feed, before seq (memlayer.feed_position); 0 for what was written before there was a feed.';
+comment on index memlayer.history_feed_key is 'All changes of a tenant in the order of the feed.';
 comment on index memlayer.history_change_idx is 'What one call changed.';

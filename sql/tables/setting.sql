@@ -11,6 +11,7 @@ create table memlayer.setting (
     coalesce(defaults ->> 'fusion', 'additive') in ('additive', 'calibrated')
     and coalesce(defaults ->> 'exact_threshold', '1') ~ '^[0-9]{1,9}$'
     and coalesce(defaults ->> 'ef_search', '1') ~ '^([1-9][0-9]{0,2}|1000)$'
+    and jsonb_typeof(coalesce(defaults -> 'notify', 'true')) = 'boolean'
   )
 );
 
@@ -18,5 +19,5 @@ comment on table memlayer.setting is 'One row a tenant that differs from the def
 comment on column memlayer.setting.tenant is 'The customer or application the row belongs to.';
 comment on column memlayer.setting.text_search_config is 'Stemmer and stop words of keyword documents and queries. Change it with memlayer db set-language, which rebuilds the documents.';
 comment on column memlayer.setting.history_retention is 'How long single history rows are kept; null for ever.';
-comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion (calibrated or additive), exact_threshold (memories), ef_search (candidates in the vector index, at most 1,000).';
+comment on column memlayer.setting.defaults is 'Defaults of this tenant, by name: fusion (calibrated or additive), exact_threshold (memories), ef_search (candidates in the vector index, at most 1,000), notify (true: a notification on channel memlayer_change after each transaction with changes).';
 comment on column memlayer.setting.updated_at is 'When the row was last written.';

@@ -13,6 +13,7 @@ import pytest
 from memlayer_pg import (
     AsyncMemory,
     Memory,
+    feed,
     flows,
     handshake,
     pending,
@@ -116,7 +117,7 @@ def test_python_calls_only_functions_and_parameters_that_are_there(conn: Any) ->
         ).fetchall()
     )
     called = {}
-    for module in (flows, writing, updating, pending, reverting, handshake):
+    for module in (flows, writing, updating, pending, reverting, feed, handshake):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if (
                 isinstance(node, ast.Call)

@@ -114,6 +114,20 @@ def test_a_table_is_documented_with_its_columns(conn: psycopg.Connection[Any], n
     assert list(dict.fromkeys(named)) == columns
 
 
+@pytest.mark.parametrize("name", loaded("views"))
+def test_a_view_is_documented_with_its_columns(conn: psycopg.Connection[Any], name: str) -> None:
+    query = """
+        select attname from pg_attribute
+         where attrelid = ('memlayer.' || %s)::regclass and attnum > 0 order by attnum
+    """
+    columns = [row[0] for row in conn.execute(query, [name])]
+    text = section(SQL, "Views")
+    assert re.search(rf"^\| `{name}` \|", text, re.MULTILINE)
+    [paragraph] = re.findall(rf"^\*\*{name}\*\*: (.+?)(?:\n\n|\Z)", text, re.M | re.S)
+    named = [word for word in re.findall(r"`(\w+)`", paragraph) if word in columns]
+    assert list(dict.fromkeys(named)) == columns
+
+
 def test_every_problem_that_verify_can_name_is_explained() -> None:
     body = (ROOT / "sql" / "api" / "verify.sql").read_text("utf-8")
     problems = re.findall(r"^  (?:select|with)? ?[a-z]\.tenant, '(.+?)',", body, re.MULTILINE)

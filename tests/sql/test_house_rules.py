@@ -20,7 +20,7 @@ RELATIONS = """pg_class c where c.relnamespace = 'memlayer'::regnamespace
                            and c.relkind in ('r', 'p', 'v', 'm')"""
 
 TABLES = """pg_class c where c.relnamespace = 'memlayer'::regnamespace and c.relkind in ('r', 'p')
-                         and c.relname not in ('deployment', 'alembic_version')"""
+                         and c.relname not in ('deployment', 'incarnation', 'alembic_version')"""
 """Those that hold what belongs to a tenant."""
 
 API = sorted(path.stem for path in (schema.SQL / "api").glob("*.sql"))
