@@ -99,8 +99,7 @@ def upgrade() -> None:
         "create unique index entity_name_key on memlayer.entity (tenant, "
         "coalesce(user_id, ''), coalesce(agent_id, ''), coalesce(run_id, ''), "
         "folded_name)",
-        "comment on index memlayer.entity_name_key is 'A name stands once in its exact "
-        "scope.'",
+        "comment on index memlayer.entity_name_key is 'A name stands once in its exact scope.'",
         at=revision,
     )
     schema.apply(FILES, at=revision)
