@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import zlib
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 import psycopg
@@ -184,6 +184,44 @@ def large_scope(store: Store, *, hnsw: bool) -> Results:
     return found
 
 
+def among_others(store: Store, *, hnsw: bool) -> Results:
+    """Search in the large scope among the rows of others, in full and with our index. The index is
+    left where the store is kept, for it takes long to make."""
+    truth = _exact(store)
+    exact = store.measured(store.ours(), store.plain(), store.best())
+    with _read_in_full(store):
+        found: Results = {
+            "speed": store.turns(exact, [SCOPE], store.scope),
+            "recall": [_recall(store, truth, "ours")],
+        }
+    for contender in exact:
+        contender.close()
+    if hnsw:
+        console.print(f"{store.workload}: building our ANN index, which takes long")
+        with psycopg.connect(store.dsn, autocommit=True) as conn:
+            conn.execute(f"set maintenance_work_mem = '{MEMORY}'")
+            conn.execute("select memlayer.create_ann_index()")
+        [indexed] = store.measured(store.ours("ours, ANN"))
+        found["speed"] += store.turns([indexed], [SCOPE], store.scope)
+        found["speed"] += store.turns([indexed], [WRITER], store.scope, "add")
+        found["recall"].append(_recall(store, truth, "ours, ANN"))
+        indexed.close()
+    return found
+
+
+@contextmanager
+def _read_in_full(store: Store) -> Iterator[None]:
+    """As if there was no vector index."""
+    with psycopg.connect(store.dsn, autocommit=True) as conn:
+        conn.execute(
+            "insert into memlayer.setting (tenant, defaults) "
+            """values ('default', '{"exact_threshold": 999999999}') """
+            "on conflict (tenant) do update set defaults = excluded.defaults"
+        )
+        yield
+        conn.execute("delete from memlayer.setting")
+
+
 def _without_index(store: Store) -> None:
     """Take down the indexes that an earlier run has left in a store that was kept."""
     with psycopg.connect(store.dsn) as conn:
@@ -272,7 +310,7 @@ def run(options: Options, place: Place, vectors: Vectors) -> Results:
             for contender in pair:
                 contender.close()
             large.workload = "B2"
-            _gather(found, large_scope(large, hnsw=options.hnsw))
+            _gather(found, among_others(large, hnsw=options.hnsw))
             small.drop()
             large.drop()
     return found
