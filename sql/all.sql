@@ -38,6 +38,7 @@
 \ir scope/require_scope.sql
 \ir scope/scope_predicate.sql
 \ir scope/today.sql
+\ir scope/day_read.sql
 \ir scope/lock_session.sql
 \ir scope/lock_sessions.sql
 \ir filter/filter_kind.sql
@@ -72,6 +73,7 @@
 \ir model/model_of_vectors.sql
 \ir model/readable_model.sql
 \ir model/calibration.sql
+\ir model/past_calibration.sql
 \ir model/calibrate.sql
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
@@ -82,6 +84,7 @@
 \ir memory/derive_memory.sql
 \ir history/record_history.sql
 \ir history/refuse_truncate.sql
+\ir history/require_history.sql
 \ir history/triggers.sql
 \ir memory/forget_context.sql
 
@@ -151,6 +154,7 @@
 \ir api/delete.sql
 \ir api/delete_all.sql
 \ir api/history.sql
+\ir api/as_of.sql
 \ir api/scopes.sql
 \ir api/refresh_statistics.sql
 \ir api/create_ann_index.sql

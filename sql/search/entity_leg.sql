@@ -1,7 +1,8 @@
 create or replace function memlayer.entity_leg(
   p_scope   text,
   p_fusion  text,
-  p_is_long boolean
+  p_is_long boolean,
+  p_is_past boolean default false
 )
   returns text
   language sql
@@ -34,7 +35,7 @@ mentioned as materialized (
   select l.folded_name, l.similarity, n.memory_id
     from likeness l
    cross join lateral (
-     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n
+     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n%5$s
 ),
 spread as materialized (
   -- One name may stand in several exact scopes below the searched one.
@@ -49,7 +50,9 @@ entity as materialized (
   case p_fusion when 'additive' then '1 - (e.embedding <=> q.embedding)' else '(1 - (e.embedding <=> q.embedding) - $16) / (1 - $16)' end,
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
   case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end,
-  case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end);
+  case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end,
+  -- In the past a name counts the memories there were.
+  case when p_is_past then ' where n.memory_id in (select p.id from past p)' end);
 
 comment on function memlayer.entity_leg is
-  'The entity leg of a search: CTEs that end in entity (id, boost).';
+  'The entity leg of a search: CTEs that end in entity (id, boost). p_is_past: of the memories of the CTE past.';
