@@ -145,6 +145,7 @@ class AsyncMemory(Core):
         demote_superseded: bool = True,
         recency_half_life: float | None = None,
         fallback: str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -164,6 +165,7 @@ class AsyncMemory(Core):
                 demote_superseded=demote_superseded,
                 recency_half_life=recency_half_life,
                 fallback=fallback,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,
@@ -206,6 +208,7 @@ class AsyncMemory(Core):
         after: str | None = None,
         with_total: bool = False,
         reference_date: date | str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -218,6 +221,7 @@ class AsyncMemory(Core):
                 after=after,
                 with_total=with_total,
                 reference_date=reference_date,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,

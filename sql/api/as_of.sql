@@ -24,56 +24,65 @@ begin
 
   return query execute format(
     $sql$
-    with known as materialized (
+    with standing as materialized (
+      select m.id, m.version from memlayer.memory m where %1$s
+    ),
+    known as materialized (
       -- What the scope holds, and what was deleted from it since.
-      select m.id from memlayer.memory m where %1$s
-      union
-      select h.memory_id from memlayer.history h where %2$s and h.event = 'DELETE' and h.recorded_at > $5
+      select s.id, s.version as version_now from standing s
+      union all
+      select h.memory_id, null
+        from memlayer.history h
+       where %2$s and h.event = 'DELETE' and h.recorded_at > $5
+         and h.memory_id not in (select s.id from standing s)
+       group by h.memory_id
     ),
     stood as materialized (
       -- The last version of that time. A clock that was set back leaves versions out of order: the
       -- highest counts, so that a moment ago is much as now. Of its own scope: an id may be used again.
-      select k.id, v.version, v.user_id, v.agent_id, v.run_id, v.new_state as state
+      select k.id, k.version_now, v.version
         from known k
        cross join lateral (
-         select h.version, h.user_id, h.agent_id, h.run_id, h.new_state
+         select h.version, h.event
            from memlayer.history h
           where %2$s and h.memory_id = k.id and h.recorded_at <= $5
           order by h.version desc
           limit 1) v
-       where v.new_state is not null
+       where v.event <> 'DELETE'
     )
     select m.tenant, m.id, m.user_id, m.agent_id, m.run_id, m.text, m.context, m.hash,
            m.document, m.document_length, m.embedding, m.embedding_model, m.metadata,
            m.memory_type, m.role, m.actor_id, m.attributed_to, m.expires_on, m.observed_at,
            m.version, m.created_at, m.updated_at
       from stood s
-      join memlayer.memory m on m.tenant = $1 and m.id = s.id and m.version = s.version
+      join memlayer.memory m on m.tenant = $1 and m.id = s.id
+     where s.version = s.version_now
     union all
-    select $1, s.id, s.user_id, s.agent_id, s.run_id, t.text, t.context, md5(t.text),
+    select h.tenant, s.id, h.user_id, h.agent_id, h.run_id, t.text, t.context, md5(t.text),
            t.document, memlayer.document_length(t.document),
            case when t.embedding_model is not null then coalesce(e.old_embedding, m.embedding) end,
-           t.embedding_model, s.state -> 'metadata',
-           s.state ->> 'memory_type', s.state ->> 'role', s.state ->> 'actor_id', s.state ->> 'attributed_to',
-           (s.state ->> 'expires_on')::date, (s.state ->> 'observed_at')::timestamp at time zone 'UTC',
-           s.version, (s.state ->> 'created_at')::timestamp at time zone 'UTC',
-           (s.state ->> 'updated_at')::timestamp at time zone 'UTC'
+           t.embedding_model, h.new_state -> 'metadata',
+           h.new_state ->> 'memory_type', h.new_state ->> 'role', h.new_state ->> 'actor_id', h.new_state ->> 'attributed_to',
+           (h.new_state ->> 'expires_on')::date, (h.new_state ->> 'observed_at')::timestamp at time zone 'UTC',
+           s.version, (h.new_state ->> 'created_at')::timestamp at time zone 'UTC',
+           (h.new_state ->> 'updated_at')::timestamp at time zone 'UTC'
       from stood s
+      join memlayer.history h on h.tenant = $1 and h.memory_id = s.id and h.version = s.version
       left join memlayer.memory m on m.tenant = $1 and m.id = s.id
       left join lateral (
         -- The vector stands in the first change that replaced or removed it; else it is still there.
-        select h.old_embedding
-          from memlayer.history h
-         where h.tenant = $1 and h.memory_id = s.id and h.version > s.version and h.old_embedding is not null
-         order by h.version
+        select later.old_embedding
+          from memlayer.history later
+         where later.tenant = $1 and later.memory_id = s.id and later.version > s.version and later.old_embedding is not null
+         order by later.version
          limit 1) e on true
      cross join lateral (
-       select s.state ->> 'text' as text, s.state ->> 'context' as context,
-              (s.state ->> 'embedding_model')::bigint as embedding_model,
-              case when m.text = s.state ->> 'text' and m.context is not distinct from s.state ->> 'context' then m.document
-                   else memlayer.document(s.state ->> 'text', s.state ->> 'context', $6) end as document
+       select h.new_state ->> 'text' as text, h.new_state ->> 'context' as context,
+              (h.new_state ->> 'embedding_model')::bigint as embedding_model,
+              case when m.text = h.new_state ->> 'text' and m.context is not distinct from h.new_state ->> 'context' then m.document
+                   else memlayer.document(h.new_state ->> 'text', h.new_state ->> 'context', $6) end as document
        offset 0) t
-     where m.version is distinct from s.version
+     where s.version is distinct from s.version_now
     $sql$,
     memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id),
     memlayer.scope_predicate('h', p_user_id, p_agent_id, p_run_id))
