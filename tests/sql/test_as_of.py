@@ -28,7 +28,7 @@ def hour(number: float) -> datetime:
     return START + timedelta(hours=number)
 
 
-def texts(conn: Connection, moment: datetime | None, **scope: Any) -> list[str]:
+def texts(conn: Connection, moment: datetime | str | None, **scope: Any) -> list[str]:
     given = {"user_id": "ann", **scope}
     return [row["text"] for row in call(conn, "get_all", as_of=moment, **given)]
 
