@@ -27,6 +27,7 @@
 \ir tables/change.sql
 \ir tables/memory.sql
 \ir tables/link.sql
+\ir tables/former_link.sql
 \ir tables/entity.sql
 \ir tables/mention.sql
 \ir tables/history.sql
@@ -86,6 +87,7 @@
 \ir history/refuse_truncate.sql
 \ir history/require_history.sql
 \ir history/triggers.sql
+\ir history/keep_former_link.sql
 \ir memory/forget_context.sql
 
 -- Language
@@ -129,6 +131,7 @@
 \ir search/occurrence_leg.sql
 \ir search/keyword_leg.sql
 \ir search/entity_leg.sql
+\ir search/past_rows.sql
 \ir search/exact_legs.sql
 \ir search/large_legs.sql
 \ir search/superseded_leg.sql

@@ -63,9 +63,9 @@ begin
       left join lateral (
         -- The newest of the scope that updates or contradicts it, as in memlayer.search.
         select m.id
-          from memlayer.link l
+          from %8$s l
           join %7$s m on m.tenant = l.tenant and m.id = l.memory_id
-         where l.tenant = $1 and l.linked_id = n.id and l.kind <> 'related'%8$s
+         where l.tenant = $1 and l.linked_id = n.id and l.kind <> 'related'
            and %5$s
          order by m.created_at desc, m.id
          limit 1) s on true
@@ -78,9 +78,9 @@ begin
       else 'select null::bigint as total' end,
     case when p_with_total then 'left' else 'inner' end,
     v_scope,
-    case when v_is_past then 'past as materialized (select * from memlayer.as_of($1, $9, $2, $3, $4)), ' end,
+    case when v_is_past then memlayer.past_rows('$9') || E',\n' end,
     v_memory,
-    case when v_is_past then ' and l.created_at <= $9' end)
+    case when v_is_past then 'past_link' else 'memlayer.link' end)
     using p_tenant, p_user_id, p_agent_id, p_run_id, v_day, v_after.created_at, v_after.id, p_top_k, p_as_of;
 end;
 $$;

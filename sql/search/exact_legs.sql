@@ -61,7 +61,7 @@ found as materialized (
     left join entity e using (id)
    where c.id in (select n.id from nearest n union all select w.id from wordiest w union all select d.id from named d)
 )$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg(),
-  case when p_is_past then E'past as materialized (select * from memlayer.as_of($1, $21, $2, $3, $4)),\n' end,
+  case when p_is_past then memlayer.past_rows('$21') || E',\n' end,
   case when p_is_past then 'past' else 'memlayer.memory' end);
 
 comment on function memlayer.exact_legs is

@@ -73,7 +73,7 @@ begin
   if length(folded) <= 300 then
     possible_names := memlayer.possible_names(folded);
   end if;
-  has_superseded := exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
+  has_superseded := v_is_past or exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
 
   -- A large scope with stored statistics is not read in full; for vectors it takes an index, too. The past has neither.
   select s.kind, s.scope_id into kind, scope_id

@@ -12,10 +12,10 @@ return format($sql$newer as materialized (
     from summed s
    cross join lateral (
      select m.id, m.created_at
-       from memlayer.link l
+       from %2$s l
       cross join lateral (
-        select m.id, m.created_at from %2$s m where m.id = l.memory_id and %1$s%3$s) m
-      where l.tenant = $1 and l.linked_id = s.id and l.kind <> 'related'%4$s
+        select m.id, m.created_at from %3$s m where m.id = l.memory_id and %1$s%4$s) m
+      where l.tenant = $1 and l.linked_id = s.id and l.kind <> 'related'
      offset 0) n
    where $23
 ),
@@ -32,10 +32,10 @@ superseded as materialized (
     from newer n
    group by n.id
 )$sql$, p_where,
+  case when p_is_past then 'past_link' else 'memlayer.link' end,
   case when p_is_past then 'past' else 'memlayer.memory' end,
   -- The rows of the past have no index to be read by.
-  case when not p_is_past then ' offset 0' end,
-  case when p_is_past then ' and l.created_at <= $21' end);
+  case when not p_is_past then ' offset 0' end);
 
 comment on function memlayer.superseded_leg is
   'Which memories found were replaced or contradicted by a newer one of the scope: the CTE superseded (id, superseded_by, ceiling).';
