@@ -20,6 +20,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    reverting,
     updating,
     writing,
 )
@@ -62,6 +63,7 @@ class AsyncMemory(Core):
         memory_type: str | None = None,
         prompt: str | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
@@ -78,6 +80,7 @@ class AsyncMemory(Core):
                 memory_type=memory_type,
                 prompt=prompt,
                 idempotency_key=idempotency_key,
+                actor=actor,
             ),
             connection,
         )
@@ -97,6 +100,8 @@ class AsyncMemory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        expected_version: int | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> Prepared:
         return await self._run(
@@ -107,6 +112,8 @@ class AsyncMemory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                expected_version=expected_version,
+                actor=actor,
             ),
             connection,
         )
@@ -236,6 +243,8 @@ class AsyncMemory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        expected_version: int | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
@@ -246,6 +255,8 @@ class AsyncMemory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                expected_version=expected_version,
+                actor=actor,
             ),
             connection,
         )
@@ -256,8 +267,9 @@ class AsyncMemory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return await self._run(flow, None)
 
     @described_by(Memory.import_memories)
@@ -272,6 +284,7 @@ class AsyncMemory(Core):
         embed: bool = False,
         dry_run: bool = False,
         on_progress: importing.Progress | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         flow = importing.import_memories(
@@ -284,12 +297,21 @@ class AsyncMemory(Core):
             embeds=embed,
             dry_run=dry_run,
             on_progress=on_progress,
+            actor=actor,
         )
         return await self._run(flow, connection)
 
     @described_by(Memory.delete)
-    async def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
-        return await self._run(flows.delete(self._store, memory_id), connection)
+    async def delete(
+        self,
+        memory_id: str,
+        *,
+        expected_version: int | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = flows.delete(self._store, memory_id, expected_version=expected_version, actor=actor)
+        return await self._run(flow, connection)
 
     @described_by(Memory.delete_all)
     async def delete_all(
@@ -299,11 +321,59 @@ class AsyncMemory(Core):
         run_id: str | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
-            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
+
+    @described_by(Memory.restore)
+    async def restore(
+        self,
+        memory_id: str,
+        *,
+        version: int | None = None,
+        as_of: datetime | date | str | float | None = None,
+        expected_version: int | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = reverting.restore(
+            self._store,
+            memory_id,
+            version=version,
+            as_of=as_of,
+            expected_version=expected_version,
+            actor=actor,
+        )
+        return await self._run(flow, connection)
+
+    @described_by(Memory.undo)
+    async def undo(
+        self,
+        change_id: str,
+        *,
+        force: bool = False,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = reverting.undo(self._store, change_id, force=force, actor=actor)
+        return await self._run(flow, connection)
+
+    @described_by(Memory.changes)
+    async def changes(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        top_k: int = TOP_K,
+        after: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = reverting.changes(self._store, user_id, agent_id, run_id, top_k=top_k, after=after)
+        return await self._run(flow, connection)
 
     @described_by(Memory.history)
     async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
@@ -332,8 +402,8 @@ class AsyncMemory(Core):
         return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     @described_by(Memory.reset)
-    async def reset(self, *, connection: Any = None) -> None:
-        await self._run(flows.reset(self._store), connection)
+    async def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
+        await self._run(flows.reset(self._store, actor), connection)
 
     def close(self) -> None:
         """Close the connections to Postgres and the blocking ones to the models; may be repeated.

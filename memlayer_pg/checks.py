@@ -171,6 +171,15 @@ def at_least_one(name: str, value: object) -> int:
     return value
 
 
+def version(name: str, value: object) -> int | None:
+    """The version of a memory, counted from 1; None is none."""
+    if value is None:
+        return None
+    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= MOST:
+        raise InputError(f"{name} must be a whole number from 1 up")
+    return value
+
+
 def threshold(value: object) -> float:
     """The least cosine similarity, 0 to 1; None is the default."""
     if value is None:
@@ -301,4 +310,12 @@ def idempotency_key(value: object) -> str | None:
     text = optional_text("idempotency_key", value)
     if text is not None and (blank(text) or len(text.encode()) > LONGEST_ID):
         raise InputError(f"idempotency_key must not be blank or longer than {LONGEST_ID} bytes")
+    return text
+
+
+def actor(value: object) -> str | None:
+    """The label of whoever acted, beside the login that the database notes by itself."""
+    text = optional_text("actor", value)
+    if text is not None and (blank(text) or len(text.encode()) > LONGEST_ID):
+        raise InputError(f"actor must not be blank or longer than {LONGEST_ID} bytes")
     return text

@@ -143,7 +143,7 @@ class ScopeMissing(DatabaseError, ValueError):
 
 
 class MemoryNotFound(DatabaseError, ValueError):
-    """No memory has that id."""
+    """There is no memory, version or change of that name."""
 
     code = "ML002"
 

@@ -19,6 +19,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    reverting,
     updating,
     writing,
 )
@@ -39,7 +40,8 @@ class Memory(Core):
     """Long-term memory for agents, in Postgres; may be shared by threads and survives a fork.
 
     Every method takes `connection=`: a psycopg Connection, or a SQLAlchemy Connection or Session on
-    postgresql+psycopg, to read and write in its transaction, which is left for you to commit.
+    postgresql+psycopg, to read and write in its transaction, which is left for you to commit. Those
+    that write take `actor=`: whom the history shall name beside the login, at most 255 bytes.
     """
 
     def _wire(self) -> None:
@@ -59,6 +61,7 @@ class Memory(Core):
         memory_type: str | None = None,
         prompt: str | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Remember what was said: `{"results": [{"id", "memory", "event": "ADD"}, …]}`.
@@ -88,6 +91,7 @@ class Memory(Core):
                 memory_type=memory_type,
                 prompt=prompt,
                 idempotency_key=idempotency_key,
+                actor=actor,
             ),
             connection,
         )
@@ -109,6 +113,8 @@ class Memory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        expected_version: int | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> Prepared:
         """Do the part of an update that asks the model; `apply` writes it, in your transaction."""
@@ -120,6 +126,8 @@ class Memory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                expected_version=expected_version,
+                actor=actor,
             ),
             connection,
         )
@@ -278,14 +286,17 @@ class Memory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        expected_version: int | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Change a memory: `{"message": "Memory updated successfully!"}`.
 
         `text`: its new wording, embedded only when it is another. `metadata`: merged key by key.
         `expiration_date`: None takes it away, left out leaves it. `data`: an old name of text.
-        MemoryNotFound, a ValueError, when there is none of this id. VersionConflict when others
-        were faster five times.
+        `expected_version`: change it only while it is at this version, else VersionConflict;
+        without one, that is raised when others were faster five times. MemoryNotFound, a
+        ValueError, when there is none of this id.
         """
         return self._run(
             updating.update(
@@ -295,6 +306,8 @@ class Memory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                expected_version=expected_version,
+                actor=actor,
             ),
             connection,
         )
@@ -304,6 +317,7 @@ class Memory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
         """Give memories that wait for a vector theirs: `{"embedded": n, "pending": left}`.
 
@@ -312,7 +326,7 @@ class Memory(Core):
         many are done and how many there are. Each is written by itself, so what was done stays when
         the embedder fails or the call is interrupted; one that others go on changing is left.
         """
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return self._run(flow, None)
 
     def import_memories(
@@ -326,6 +340,7 @@ class Memory(Core):
         embed: bool = False,
         dry_run: bool = False,
         on_progress: importing.Progress | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Store ready memories: dictionaries as `get_all` gives them or `memlayer export` writes.
@@ -352,12 +367,24 @@ class Memory(Core):
             embeds=embed,
             dry_run=dry_run,
             on_progress=on_progress,
+            actor=actor,
         )
         return self._run(flow, connection)
 
-    def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
-        """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none."""
-        return self._run(flows.delete(self._store, memory_id), connection)
+    def delete(
+        self,
+        memory_id: str,
+        *,
+        expected_version: int | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none.
+
+        `expected_version`: only while it is at this version, else VersionConflict.
+        """
+        flow = flows.delete(self._store, memory_id, expected_version=expected_version, actor=actor)
+        return self._run(flow, connection)
 
     def delete_all(
         self,
@@ -366,6 +393,7 @@ class Memory(Core):
         run_id: str | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Forget every memory that carries at least these ids, and matches `filters` if given.
@@ -373,8 +401,76 @@ class Memory(Core):
         ScopeMissing, a ValueError, when no id is given: `reset` is for that.
         """
         return self._run(
-            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
+
+    def restore(
+        self,
+        memory_id: str,
+        *,
+        version: int | None = None,
+        as_of: datetime | date | str | float | None = None,
+        expected_version: int | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Make a memory what it was: its words, metadata, expiry, vector and the names in it.
+
+        `version`, or `as_of`: a version its history shows, or a moment. One that was deleted stands
+        again under its own id, and needs neither. No model is asked. The result is the memory as
+        `get_all` gives it, and `event`: "UPDATE", "ADD" for one that was deleted, None where
+        nothing had to change; `pending`: it waits for a vector, see embed_pending, for the one it
+        had was of a model no longer in use.
+        MemoryNotFound when there was no such memory, version or moment; HistoryTooShort when its
+        history was cut off after it; VersionConflict when it is not at `expected_version`.
+        """
+        flow = reverting.restore(
+            self._store,
+            memory_id,
+            version=version,
+            as_of=as_of,
+            expected_version=expected_version,
+            actor=actor,
+        )
+        return self._run(flow, connection)
+
+    def undo(
+        self,
+        change_id: str,
+        *,
+        force: bool = False,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Reverse what one call did to memories: `{"results": [{"id", "memory", "outcome", …}]}`.
+
+        What it added goes, what it changed or deleted is as it was. `outcome`: "undone"; "changed
+        since" for a memory that others wrote to after the call, which is left as it is unless
+        `force`; "as before" where nothing is left to undo. `event`: "ADD", "UPDATE" or "DELETE" in
+        its history, None where it was left. An undo is a change and can be undone. MemoryNotFound
+        when there is no such change; HistoryTooShort when its history is not complete.
+        """
+        flow = reverting.undo(self._store, change_id, force=force, actor=actor)
+        return self._run(flow, connection)
+
+    def changes(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        top_k: int = TOP_K,
+        after: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """The calls that wrote, newest first: `{"results": [{"id", "operation", …}]}`.
+
+        Of memories that carry these ids, or of the whole tenant. `id` is what `undo` takes.
+        `top_k`: how many at most. When there are more, the result has `next`, to be given as
+        `after`.
+        """
+        flow = reverting.changes(self._store, user_id, agent_id, run_id, top_k=top_k, after=after)
+        return self._run(flow, connection)
 
     def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
         """What happened to one memory, oldest first, also when it is gone; [] for an unknown id."""
@@ -402,9 +498,9 @@ class Memory(Core):
         """Every user, agent and run that has memories, with how many; ids narrow it to theirs."""
         return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
-    def reset(self, *, connection: Any = None) -> None:
+    def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
         """Forget everything of this tenant: memories, history, messages, entities."""
-        self._run(flows.reset(self._store), connection)
+        self._run(flows.reset(self._store, actor), connection)
 
     def close(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""

@@ -31,7 +31,7 @@ def moment(value: datetime | None) -> str | None:
 def memory(row: Row) -> dict[str, Any]:
     """What get_all gives of a memory.
 
-    mem0 has neither observed_at, which is there where a time was told, nor superseded_by.
+    mem0 has no version, no observed_at, which is there where a time was told, and no superseded_by.
     """
     metadata = dict(row["metadata"])
     if row["memory_type"] is not None:
@@ -49,6 +49,7 @@ def memory(row: Row) -> dict[str, Any]:
         found["expiration_date"] = row["expires_on"].isoformat()
     if abs(row["created_at"] - row["observed_at"]) > AT_ONCE:
         found["observed_at"] = moment(row["observed_at"])
+    found["version"] = row["version"]
     if row.get("superseded_by") is not None:
         found["superseded_by"] = str(row["superseded_by"])
     return found
@@ -86,6 +87,39 @@ def event(row: Row) -> dict[str, Any]:
         "actor_id": row["actor_id"],
         "role": row["role"],
     }
+
+
+def restored(row: Row) -> dict[str, Any]:
+    """What restore gives: the memory, what was done with it, and whether it waits for a vector."""
+    return {**memory(row), "event": row["event"], "pending": row["pending"]}
+
+
+def undone(row: Row) -> dict[str, Any]:
+    """What undo gives of one memory."""
+    return {
+        "id": str(row["id"]),
+        "memory": row["text"],
+        "outcome": row["outcome"],
+        "event": row["event"],
+        "version": row["version"],
+        "pending": row["pending"],
+    }
+
+
+COUNTED = ("added", "updated", "deleted", "skipped", "entities", "messages")
+SPENT = ("llm", "prompt_tokens", "completion_tokens", "embedding_tokens")
+
+
+def operation(row: Row) -> dict[str, Any]:
+    """What changes gives of one call."""
+    found = {"id": str(row["id"]), "operation": row["operation"]}
+    found |= {key: row[key] for key in ("user_id", "agent_id", "run_id", "actor") if row[key]}
+    if row["undoes"] is not None:
+        found["undoes"] = str(row["undoes"])
+    found |= {key: row[key] for key in COUNTED}
+    found |= {key: row[key] for key in SPENT if row[key] is not None}
+    found |= {key: row[key] for key in ("database_role", "application_name")}
+    return found | {"created_at": moment(row["recorded_at"])}
 
 
 def message(row: Row) -> dict[str, Any]:

@@ -24,7 +24,8 @@ ATTEMPTS = 5
 
 
 def update(store: Store, memory_id: object, **given: Any) -> Flow[dict[str, Any]]:
-    """Change a memory; when somebody else changed it meanwhile, look again and repeat."""
+    """Change a memory; when somebody else changed it meanwhile, look again and repeat, unless the
+    caller says which version is to be changed."""
     embedded: list[Embedded] = []
     for attempt in range(1, ATTEMPTS + 1):
         prepared = yield from prepare_update(store, memory_id, **given, embedded=embedded)
@@ -33,7 +34,7 @@ def update(store: Store, memory_id: object, **given: Any) -> Flow[dict[str, Any]
         except MemoryNotFound as error:
             raise _not_found(memory_id) from error
         except VersionConflict:
-            if attempt == ATTEMPTS:
+            if attempt == ATTEMPTS or given.get("expected_version") is not None:
                 raise
     raise AssertionError("unreachable")
 
@@ -46,6 +47,8 @@ def prepare_update(
     metadata: object,
     expiration_date: object,
     data: object,
+    expected_version: object = None,
+    actor: object = None,
     embedded: list[Embedded] | None = None,
 ) -> Flow[Prepared]:
     """Check everything; read the memory and embed the new text, when there is one.
@@ -57,6 +60,8 @@ def prepare_update(
         text = data if text is None else text
     if text is None and metadata is None and expiration_date is UNSET:
         raise InputError("At least one of text, metadata, or expiration_date must be provided.")
+    expected = checks.version("expected_version", expected_version)
+    label = checks.actor(actor)
     wording = checks.new_text(text)
     found = jsonable.metadata(metadata)
     if expiration_date is UNSET:
@@ -74,12 +79,19 @@ def prepare_update(
         "p_metadata": found,
         "p_expires_on": expires_on,
         "p_clear_expiration": clear or None,
+        "p_expected_version": expected,
+        "p_actor": label,
     }
     if wording is None:
         return Prepared("update", args)
     rows = yield from call("get", p_tenant=store.tenant, p_id=wanted)
     if not rows:
         raise _not_found(memory_id)
+    if expected not in (None, rows[0]["version"]):
+        raise VersionConflict(
+            f"memory {wanted} is at version {rows[0]['version']}, not {expected}",
+            hint="Read it again and repeat the call.",
+        )
     args |= {"p_text": wording, "p_expected_version": rows[0]["version"]}
     if rows[0]["text"] != wording or rows[0]["pending"]:
         named = Entities()

@@ -83,6 +83,8 @@
 \ir memory/free_dedup_key.sql
 \ir memory/memory_state.sql
 \ir memory/derive_memory.sql
+\ir history/mentions_of.sql
+\ir history/links_of.sql
 \ir history/record_history.sql
 \ir history/refuse_truncate.sql
 \ir history/require_history.sql
@@ -107,6 +109,9 @@
 \ir memory/buffer_messages.sql
 \ir memory/lock_memory.sql
 \ir memory/recalled.sql
+\ir memory/require_version.sql
+\ir memory/put_back.sql
+\ir memory/version_to_restore.sql
 
 -- Searching
 \ir search/require_top_k.sql
@@ -156,6 +161,9 @@
 \ir api/export_memories.sql
 \ir api/delete.sql
 \ir api/delete_all.sql
+\ir api/restore.sql
+\ir api/undo.sql
+\ir api/changes.sql
 \ir api/history.sql
 \ir api/as_of.sql
 \ir api/scopes.sql

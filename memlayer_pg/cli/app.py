@@ -18,6 +18,7 @@ from memlayer_pg.cli.exporting import export
 from memlayer_pg.cli.failures import Program
 from memlayer_pg.cli.importing import import_
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
+from memlayer_pg.cli.reverting import changes, restore, undo
 from memlayer_pg.cli.serving import serve_embedded
 from memlayer_pg.cli.touring import demo
 
@@ -34,6 +35,9 @@ COMMANDS = (
     delete_all,
     reset,
     history,
+    changes,
+    restore,
+    undo,
     messages,
     import_,
     export,

@@ -1,7 +1,8 @@
 create or replace function memlayer.delete(
-  p_tenant text default 'default',
-  p_id     uuid default null,
-  p_actor  text default null
+  p_tenant           text default 'default',
+  p_id               uuid default null,
+  p_actor            text default null,
+  p_expected_version int  default null
 )
   returns table (id uuid)
   language plpgsql
@@ -17,6 +18,7 @@ declare
   v_entities uuid[];
 begin
   v_old := memlayer.lock_memory(p_tenant, p_id);
+  perform memlayer.require_version(p_id, v_old.version, p_expected_version);
   perform set_config('memlayer.change_id', v_change::text, true);
 
   v_entities := array(select n.entity_id from memlayer.mention n where n.tenant = p_tenant and n.memory_id = p_id);
@@ -32,4 +34,4 @@ end;
 $$;
 
 comment on function memlayer.delete is
-  'Deletes one memory with its mentions, links and entities nobody else names; its history stays. ML002 when there is none.';
+  'Deletes one memory with its mentions, links and entities nobody else names; its history stays. ML002 when there is none, ML006 when it is not at p_expected_version.';

@@ -34,12 +34,7 @@ declare
   v_gone    uuid[];
 begin
   v_old := memlayer.lock_memory(p_tenant, p_id);
-  if p_expected_version <> v_old.version then
-    raise exception using
-      errcode = 'ML006',
-      message = format('memory %s is at version %s, not %s', p_id, v_old.version, p_expected_version),
-      hint    = 'Read it again and repeat the update.';
-  end if;
+  perform memlayer.require_version(p_id, v_old.version, p_expected_version);
   if p_entities is distinct from '[]' then
     perform memlayer.require_add('[]', p_entities, '[]', null, null), memlayer.require_vectors(p_entity_embeddings);
   end if;

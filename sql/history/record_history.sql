@@ -24,7 +24,8 @@ begin
   end if;
 
   insert into memlayer.history
-    (tenant, memory_id, version, event, old_state, new_state, old_embedding, old_embedding_model, user_id, agent_id, run_id, change_id)
+    (tenant, memory_id, version, event, old_state, new_state, old_embedding, old_embedding_model, user_id, agent_id, run_id, change_id,
+     old_mentions, old_links)
   values (
     coalesce(new.tenant, old.tenant),
     coalesce(new.id, old.id),
@@ -41,10 +42,14 @@ begin
     coalesce(new.user_id, old.user_id),
     coalesce(new.agent_id, old.agent_id),
     coalesce(new.run_id, old.run_id),
-    nullif(current_setting('memlayer.change_id', true), '')::uuid);
-  return null;
+    nullif(current_setting('memlayer.change_id', true), '')::uuid,
+    case when v_gone or not v_new and (old.text, old.embedding) is distinct from (new.text, new.embedding)
+         then memlayer.mentions_of(old.tenant, old.id) end,
+    case when v_gone then memlayer.links_of(old.tenant, old.id) end);
+  -- A deletion goes on; after the others nobody looks.
+  return old;
 end;
 $$;
 
 comment on function memlayer.record_history is
-  'After every write of a memory: one history row with the state before and after.';
+  'With every write of a memory: one history row with the state before and after.';

@@ -3,8 +3,20 @@ create or replace trigger memory_derived
   for each row execute function memlayer.derive_memory();
 
 create or replace trigger memory_history_insert
-  after insert or delete on memlayer.memory
+  after insert on memlayer.memory
   for each row execute function memlayer.record_history();
+
+-- Before: its mentions and links go with it. A statement that writes many of them does it itself, and
+-- is looked after.
+create or replace trigger memory_history_delete
+  before delete on memlayer.memory
+  for each row when (coalesce(current_setting('memlayer.recorded', true), '') <> 'DELETE')
+  execute function memlayer.record_history();
+
+create or replace trigger memory_history_deleted
+  after delete on memlayer.memory
+  for each row when (current_setting('memlayer.recorded', true) = 'DELETE')
+  execute function memlayer.record_history();
 
 -- The version moves exactly when something moved that history keeps.
 create or replace trigger memory_history_update
@@ -20,7 +32,9 @@ create or replace trigger history_no_truncate
   for each statement execute function memlayer.refuse_truncate();
 
 comment on trigger memory_derived on memlayer.memory is 'Derives columns and checks limits.';
-comment on trigger memory_history_insert on memlayer.memory is 'Writes the history of additions and deletions.';
+comment on trigger memory_history_insert on memlayer.memory is 'Writes the history of additions.';
+comment on trigger memory_history_delete on memlayer.memory is 'Writes the history of deletions.';
+comment on trigger memory_history_deleted on memlayer.memory is 'Sees to it that a statement wrote the history of what it deleted.';
 comment on trigger memory_history_update on memlayer.memory is 'Writes the history of changes.';
 comment on trigger memory_no_truncate on memlayer.memory is 'Refuses TRUNCATE.';
 comment on trigger history_no_truncate on memlayer.history is 'Refuses TRUNCATE.';

@@ -55,7 +55,9 @@ begin
   if new.role is not null or new.memory_type is not distinct from 'procedural_memory' then
     new.dedup_key := null;
   elsif v_is_new then
-    new.dedup_key := new.hash;
+    -- Who names a version puts a memory back, which gives way to one that says the same by now.
+    new.dedup_key := case when new.version is null then new.hash
+      else memlayer.free_dedup_key(new.tenant, new.user_id, new.agent_id, new.run_id, new.hash, new.id) end;
   elsif (new.text, new.role, new.memory_type) is distinct from (old.text, old.role, old.memory_type) then
     new.dedup_key := memlayer.free_dedup_key(new.tenant, new.user_id, new.agent_id, new.run_id, new.hash, new.id);
   else
@@ -69,10 +71,10 @@ begin
   end if;
 
   if v_is_new then
-    new.updated_at := new.created_at;
     -- A restored memory goes on counting where its history ended.
     select coalesce(max(h.version), 0) + 1 into new.version
       from memlayer.history h where h.tenant = new.tenant and h.memory_id = new.id;
+    new.updated_at := case when new.version = 1 then new.created_at else greatest(memlayer.now(), new.created_at) end;
   elsif (new.text, new.context, new.metadata, new.memory_type, new.role, new.actor_id, new.attributed_to, new.expires_on,
          new.observed_at, new.created_at, new.embedding, new.embedding_model)
         is distinct from

@@ -25,6 +25,7 @@ create table memlayer.change (
   application_name  text        not null default current_setting('application_name'),
   client_address    inet        default inet_client_addr(),
   recorded_at       timestamptz not null default memlayer.now(),
+  undoes            uuid,
 
   constraint change_pkey primary key (tenant, id),
   constraint change_key_has_request check ((idempotency_key is null) = (request_hash is null))
@@ -36,7 +37,7 @@ create index change_recorded_idx on memlayer.change (tenant, recorded_at, id);
 comment on table memlayer.change is 'One row a call that wrote: what it did, for whom, with which models and tokens, by which database role.';
 comment on column memlayer.change.tenant is 'The customer or application the row belongs to.';
 comment on column memlayer.change.id is 'Named by the history rows the call wrote.';
-comment on column memlayer.change.operation is 'add, procedural, update, delete, delete_all, reset, …';
+comment on column memlayer.change.operation is 'add, procedural, update, delete, delete_all, restore, undo, reset, …';
 comment on column memlayer.change.user_id is 'User the call named or the memory belongs to.';
 comment on column memlayer.change.agent_id is 'Agent the call named or the memory belongs to.';
 comment on column memlayer.change.run_id is 'Run the call named or the memory belongs to.';
@@ -60,5 +61,6 @@ comment on column memlayer.change.database_role is 'The role that had logged in 
 comment on column memlayer.change.application_name is 'application_name of the connection.';
 comment on column memlayer.change.client_address is 'Address of the client; null over a Unix socket.';
 comment on column memlayer.change.recorded_at is 'When it happened.';
+comment on column memlayer.change.undoes is 'Of an undo: the call it reversed.';
 comment on index memlayer.change_idempotency_key is 'One call an idempotency key.';
 comment on index memlayer.change_recorded_idx is 'Changes of a tenant by time.';

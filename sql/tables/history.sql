@@ -18,6 +18,8 @@ create table memlayer.history (
   application_name    text        not null default current_setting('application_name'),
   client_address      inet        default inet_client_addr(),
   recorded_at         timestamptz not null default memlayer.now(),
+  old_mentions        jsonb,
+  old_links           jsonb,
 
   constraint history_pkey primary key (tenant, memory_id, version),
   constraint history_event_known check (event in ('ADD', 'UPDATE', 'DELETE', 'BASELINE')),
@@ -59,6 +61,8 @@ comment on column memlayer.history.database_role is 'The role that had logged in
 comment on column memlayer.history.application_name is 'application_name of the connection.';
 comment on column memlayer.history.client_address is 'Address of the client; null over a Unix socket.';
 comment on column memlayer.history.recorded_at is 'When it happened.';
+comment on column memlayer.history.old_mentions is 'Whom and what the memory named before, as [{"name", "type"}], where the change deleted it or set another text or vector; null where that stayed.';
+comment on column memlayer.history.old_links is 'The references from and to a memory that was deleted, as [{"memory_id", "linked_id", "kind", "created_at"}]; null without any.';
 comment on index memlayer.history_seq_key is 'All changes of a tenant in order.';
 comment on index memlayer.history_change_idx is 'What one call changed.';
 comment on index memlayer.history_user_idx is 'What a user''s scope lost: deletions, and history that retention took away.';

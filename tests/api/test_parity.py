@@ -10,7 +10,17 @@ from typing import Any
 
 import pytest
 
-from memlayer_pg import AsyncMemory, Memory, flows, handshake, pending, schema, updating, writing
+from memlayer_pg import (
+    AsyncMemory,
+    Memory,
+    flows,
+    handshake,
+    pending,
+    reverting,
+    schema,
+    updating,
+    writing,
+)
 
 METHODS = sorted(
     name
@@ -106,7 +116,7 @@ def test_python_calls_only_functions_and_parameters_that_are_there(conn: Any) ->
         ).fetchall()
     )
     called = {}
-    for module in (flows, writing, updating, pending, handshake):
+    for module in (flows, writing, updating, pending, reverting, handshake):
         for node in ast.walk(ast.parse(inspect.getsource(module))):
             if (
                 isinstance(node, ast.Call)

@@ -34,7 +34,7 @@ def test_a_search_gives_mem0s_keys_in_mem0s_order(memory: Any, endpoint: Any) ->
     [item] = memory.search("green tea", filters=ANN)["results"]
     assert list(item) == [
         "id", "memory", "hash", "metadata", "score", "created_at", "updated_at", "user_id",
-        "agent_id", "run_id", "attributed_to", "expiration_date",
+        "agent_id", "run_id", "attributed_to", "expiration_date", "version",
     ]  # fmt: skip
     assert (item["metadata"], item["expiration_date"]) == ({"k": 1}, "2999-01-01")
     assert 0 < item["score"] <= 1

@@ -348,3 +348,59 @@ def test_every_change_answers_in_json(shell: Shell, command: str) -> None:
         }[command]()
         args = ["--json", command, *rest] if before else [command, *rest, "--json"]
         assert list(shell.well(*args).json) == ["message"]
+
+
+def test_a_memory_is_restored_to_a_version_or_a_moment_and_after_its_deletion(shell: Shell) -> None:
+    memory_id = shell.add("two cups of coffee")
+    shell.well("update", memory_id, "oolong tea")
+    ran = shell.well("restore", memory_id, "--version", "1", "--actor", "desk")
+    assert ran.out == "two cups of coffee\nas it was, at version 3\n"
+    assert shell.well("restore", memory_id, "--version", "1").out.endswith(
+        "it was so already, at version 3\n"
+    )
+    [event] = [
+        item for item in shell.well("history", memory_id, "--json").json if item["version"] == 2
+    ]
+    found = shell.well("restore", memory_id, "--as-of", event["updated_at"], "--json").json
+    assert (found["memory"], found["event"], found["version"]) == ("oolong tea", "UPDATE", 4)
+    shell.well("delete", memory_id)
+    assert shell.well("restore", memory_id).out == "oolong tea\nstands again, at version 6\n"
+    for args, code in (
+        ([], 2),
+        (["--version", "1", "--as-of", "2020-01-01"], 2),
+        (["--as-of", "yesterday"], 2),
+        (["--version", "9"], 1),
+        (["--as-of", "2020-01-01"], 1),
+    ):
+        ran = shell("restore", memory_id, *args)
+        assert (ran.code, ran.out) == (code, "")
+        assert ran.err.startswith("error: ")
+    assert shell("restore", UNKNOWN).code == 1
+
+
+def test_changes_are_listed_and_undone(shell: Shell) -> None:
+    assert shell.well("changes").out == "There are no changes.\n"
+    first, second = shell.add("tea"), shell.add("coffee", "--agent", "bot")
+    shell.well("delete-all", "--user", "ann", "--yes")
+    found = shell.well("changes", "--user", "ann", "--json").json["results"]
+    assert [item["operation"] for item in found] == ["delete_all", "add", "add"]
+    page = shell.well("changes", "--top-k", "2")
+    assert found[0]["id"] in page.out
+    assert "--after " in page.out
+    after = page.out.split("--after ")[1].strip()
+    assert found[2]["id"] in shell.well("changes", "--after", after).out
+    ran = shell.well("undo", found[0]["id"], "--actor", "desk")
+    assert ran.out.count("stands again") == 2
+    assert first in ran.out
+    newest = shell.well("changes", "--json").json["results"][0]
+    assert (newest["undoes"], newest["actor"], newest["added"]) == (found[0]["id"], "desk", 2)
+    assert "undoes" in shell.well("changes").out
+    shell.well("update", second, "green tea")
+    ran = shell("undo", newest["id"], "--json")
+    assert (ran.code, sorted(item["outcome"] for item in ran.json["results"])) == (
+        1, ["changed since", "undone"],
+    )  # fmt: skip
+    assert "1 memory changed since" in ran.err
+    shell.well("undo", newest["id"], "--force")
+    assert shell.well("list", "--user", "ann").out == "There are no memories.\n"
+    assert shell("undo", "not-an-id").code == 1

@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import Any
 
 import psycopg
+import pytest
 
-from memlayer_pg.errors import MemoryNotFound
+from memlayer_pg.errors import MemoryNotFound, VersionConflict
 from tests.sql.calls import Connection, add, call, count
 
 
@@ -136,3 +137,147 @@ def test_plain_deletions_and_adds_that_share_an_entity_keep_every_mention(databa
     at_once(database, 4, work)
     with psycopg.connect(database) as conn:
         assert count(conn, "memory") == count(conn, "mention")
+
+
+def test_restores_undos_and_updates_at_once_leave_one_history(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        ids = [
+            memory
+            for n in range(4)
+            for memory in add(
+                conn,
+                facts=[{"text": f"fact {n}", "entities": [1]}],
+                entities=[{"name": f"Name {n}"}],
+                user_id="ann",
+                agent_id="a" if n % 2 else None,
+            )
+        ]
+
+    def work(conn: Connection, number: int) -> None:
+        rng = random.Random(number)
+        for step in range(40):
+            memory = rng.choice(ids)
+            with suppress(MemoryNotFound):
+                kind = rng.random()
+                if kind < 0.3:
+                    names = [{"name": f"Name {rng.randrange(4)}"}]
+                    call(conn, "update", id=memory, text=f"{number} {step}", entities=names)
+                elif kind < 0.4:
+                    call(conn, "delete", id=memory)
+                elif kind < 0.45:
+                    call(conn, "delete_all", user_id="ann")
+                elif kind < 0.7:
+                    call(conn, "restore", id=memory, version=1)
+                else:
+                    [change] = conn.execute(
+                        "select id from memlayer.change order by random() limit 1"
+                    ).fetchone() or [None]
+                    call(conn, "undo", change_id=change, force=rng.random() < 0.5)
+
+    at_once(database, 6, work)
+    with psycopg.connect(database) as conn:
+        assert {row["problem"] for row in call(conn, "verify")} <= {
+            "the memory waits for its vector"
+        }
+        assert count(conn, "history", "event = 'ADD'") > len(ids)
+
+
+def waits(conn: Connection, pid: int) -> None:
+    """Until the backend waits for a lock."""
+    query = "select wait_event_type = 'Lock' from pg_stat_activity where pid = %s"
+    for _ in range(1000):
+        [waiting] = conn.execute(query, [pid]).fetchone() or [False]
+        if waiting:
+            return
+        conn.execute("select pg_sleep(0.01)")
+    raise AssertionError("it never waited")
+
+
+def one_after_the_other(
+    dsn: str, first: Callable[[Connection], Any], then: Callable[[Connection], Any]
+) -> Any:
+    """What the second gets, which begins while the first has not committed."""
+    with (
+        psycopg.connect(dsn) as one,
+        psycopg.connect(dsn) as other,
+        psycopg.connect(dsn, autocommit=True) as watch,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        first(one)
+        answer = pool.submit(then, other)
+        waits(watch, other.info.backend_pid)
+        one.commit()
+        return answer.result()
+
+
+def test_a_restore_waits_for_an_update_and_builds_on_it(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        [restored] = one_after_the_other(
+            database,
+            lambda one: call(one, "update", id=memory, text="two"),
+            lambda other: call(other, "restore", id=memory, version=1),
+        )
+        assert (restored["text"], restored["version"]) == ("one", 3)
+        with pytest.raises(VersionConflict):
+            one_after_the_other(
+                database,
+                lambda one: call(one, "update", id=memory, text="three"),
+                lambda other: call(other, "restore", id=memory, version=2, expected_version=3),
+            )
+        assert [row["new_memory"] for row in call(conn, "history", id=memory)] == [
+            "one", "two", "one", "three",
+        ]  # fmt: skip
+
+
+def test_an_undo_that_an_update_overtakes_leaves_its_memory(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        first, second = add(conn, "one", "two")
+        [change] = call(conn, "changes")
+        rows = one_after_the_other(
+            database,
+            lambda one: call(one, "update", id=first, text="mine"),
+            lambda other: call(other, "undo", change_id=change["id"]),
+        )
+        assert {str(row["id"]): row["outcome"] for row in rows} == {
+            first: "changed since",
+            second: "undone",
+        }
+
+
+def test_an_update_that_an_undo_overtakes_finds_no_memory(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        [change] = call(conn, "changes")
+        with pytest.raises(MemoryNotFound):
+            one_after_the_other(
+                database,
+                lambda one: call(one, "undo", change_id=change["id"]),
+                lambda other: call(other, "update", id=memory, text="two"),
+            )
+
+
+def test_two_restores_of_a_deleted_memory_at_once_bring_back_one(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        call(conn, "delete", id=memory)
+        [second] = one_after_the_other(
+            database,
+            lambda one: call(one, "restore", id=memory),
+            lambda other: call(other, "restore", id=memory, version=1),
+        )
+        assert (second["event"], second["version"]) == (None, 3)
+        assert count(conn, "memory") == 1
+
+
+def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        add(conn, "one", "two")
+        [change] = call(conn, "changes")
+        rows = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=change["id"]),
+            lambda other: call(other, "undo", change_id=change["id"]),
+        )
+        assert [row["outcome"] for row in rows] == ["as before"] * 2
+        assert (count(conn, "memory"), count(conn, "change")) == (0, 2)

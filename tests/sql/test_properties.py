@@ -36,7 +36,7 @@ def operate(conn: Connection, rng: random.Random, scopes: list[dict[str, Any]]) 
     memory = rng.choice(rows)[0] if rows else None
     entities = [{"name": rng.choice(["Ann", "Bob", "Rome", "茶"])} for _ in range(rng.randrange(3))]
     places = list(range(1, len(entities) + 1))
-    match rng.randrange(14):
+    match rng.randrange(16):
         case 0 | 1 | 2 | 3:
             fact = {
                 "text": text,
@@ -88,6 +88,20 @@ def operate(conn: Connection, rng: random.Random, scopes: list[dict[str, Any]]) 
             )
         case 12 if rng.random() < 0.1:
             call(conn, "delete_all", **scope)
+        case 13:
+            once = conn.execute(
+                "select memory_id, version from memlayer.history where new_state is not null"
+                " order by seq"
+            ).fetchall()
+            if once:
+                past, version = rng.choice(once)
+                call(conn, "restore", id=past, version=version)
+        case 14:
+            changes = conn.execute(
+                "select id from memlayer.change order by recorded_at, id"
+            ).fetchall()
+            if changes:
+                call(conn, "undo", change_id=rng.choice(changes)[0], force=rng.random() < 0.3)
         case _:
             call(conn, "search", query=text, embedding=vector(rng), model="toy", **scope)
 
@@ -104,6 +118,50 @@ def test_the_store_never_contradicts_itself(conn: Connection, seed: int) -> None
     for _ in range(1250):
         operate(conn, rng, scopes)
     assert count(conn, "history") > 500
+    assert call(conn, "verify") == []
+
+
+def standing(conn: Connection) -> dict[Any, Any]:
+    """What stands, by id and version, but for what counts and derives."""
+    rows = conn.execute(
+        "select m.id, m.version, to_jsonb(m) - '{version,updated_at,dedup_key}'::text[],"
+        "       array(select e.name from memlayer.mention n"
+        "               join memlayer.entity e on e.tenant = n.tenant and e.id = n.entity_id"
+        "              where n.tenant = m.tenant and n.memory_id = m.id order by 1)"
+        "  from memlayer.memory m"
+    )
+    return {(id_, version): rest for id_, version, *rest in rows}
+
+
+def test_any_version_can_be_restored_as_it_stood(conn: Connection) -> None:
+    rng = random.Random(1)
+    stood: dict[Any, Any] = {}
+    for _ in range(400):
+        operate(conn, rng, [{"user_id": "ann"}, {"agent_id": "a"}])
+        stood |= standing(conn)
+    for (memory, version), what in rng.sample(sorted(stood.items(), key=str), 150):
+        [restored] = call(conn, "restore", id=memory, version=version)
+        assert standing(conn)[memory, restored["version"]] == what
+    assert call(conn, "verify") == []
+
+
+def test_a_call_that_is_undone_at_once_leaves_what_stood(conn: Connection) -> None:
+    rng = random.Random(2)
+    undone = 0
+    for _ in range(300):
+        before = {id_: what for (id_, _), what in standing(conn).items()}
+        known = conn.execute("select id from memlayer.change").fetchall()
+        operate(conn, rng, [{"user_id": "ann"}, {"agent_id": "a"}])
+        new = [
+            row
+            for row in conn.execute("select id from memlayer.change").fetchall()
+            if row not in known
+        ]
+        if new and rng.random() < 0.5:
+            call(conn, "undo", change_id=new[0][0])
+            assert {id_: what for (id_, _), what in standing(conn).items()} == before
+            undone += 1
+    assert undone > 20
     assert call(conn, "verify") == []
 
 

@@ -394,6 +394,7 @@ def test_a_search_is_one_request_and_one_statement() -> None:
         "created_at",
         "updated_at",
         "user_id",
+        "version",
     ]
     assert world.kinds == ["Embed", "search"]
     assert world.seen[0] == Embed(("does Ann like tea?", "Ann"), "query")
