@@ -135,6 +135,7 @@
 \ir search/rarest_terms.sql
 \ir search/occurrence_leg.sql
 \ir search/keyword_leg.sql
+\ir search/past_names.sql
 \ir search/entity_leg.sql
 \ir search/past_rows.sql
 \ir search/exact_legs.sql

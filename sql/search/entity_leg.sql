@@ -8,10 +8,10 @@ create or replace function memlayer.entity_leg(
   language sql
   immutable
   parallel safe
-return format($sql$seen as materialized (
+return format($sql$%5$sseen as materialized (
   -- Names of the scope that stand in the query are known by sight.
   select e.id, e.folded_name, 1.0 as similarity
-    from memlayer.entity e
+    from %6$s e
    where %1$s and %3$s
 ),
 likeness as materialized (
@@ -22,7 +22,7 @@ likeness as materialized (
     from unnest($15, $26) q (embedding, name)
    cross join lateral (
      select e.id, e.folded_name, %2$s as similarity
-       from memlayer.entity e
+       from %6$s e
       where %1$s and e.embedding_model = $7
       order by e.embedding <=> q.embedding, e.id
       limit 500) n
@@ -34,8 +34,7 @@ mentioned as materialized (
   -- "offset 0": entity by entity through the index, however many of them the planner expects.
   select l.folded_name, l.similarity, n.memory_id
     from likeness l
-   cross join lateral (
-     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n%5$s
+   %7$s
 ),
 spread as materialized (
   -- One name may stand in several exact scopes below the searched one.
@@ -51,8 +50,11 @@ entity as materialized (
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
   case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end,
   case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end,
-  -- In the past a name counts the memories there were.
-  case when p_is_past then ' where n.memory_id in (select p.id from past p)' end);
+  case when p_is_past then memlayer.past_names() || E',\n' end,
+  case when p_is_past then 'past_entity' else 'memlayer.entity' end,
+  case when p_is_past then 'join past_mention n on n.folded_name = l.folded_name and n.entity_id is not distinct from l.id'
+       else 'cross join lateral (
+     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n' end);
 
 comment on function memlayer.entity_leg is
-  'The entity leg of a search: CTEs that end in entity (id, boost). p_is_past: of the memories of the CTE past.';
+  'The entity leg of a search: CTEs that end in entity (id, boost). p_is_past: of the names in the CTE past (memlayer.past_names), which are the scope''s already.';

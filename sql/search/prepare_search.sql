@@ -106,7 +106,7 @@ begin
 
   if compiled is null then
     v_entities := memlayer.entity_leg(
-      memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id) || case when v_is_past then ' and e.created_at <= $21' else '' end,
+      case when v_is_past then 'true' else memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id) end,
       v_fusion, length(folded) > 300, v_is_past);
     v_legs := case path when 'large' then memlayer.large_legs(v_where, v_filter, v_entities, v_k1)
                         else memlayer.exact_legs(v_where, v_filter, v_entities, v_k1, v_is_past) end;

@@ -253,6 +253,30 @@ def test_names_count_the_memories_there_were(conn: Connection) -> None:
     assert max(boosts(hour(3))) < 0.1
 
 
+def test_names_are_those_the_memory_had_then(conn: Connection) -> None:
+    at(conn, hour(0))
+    fact = {"text": "She moved to Rome", "entities": [1]}
+    names = {"entities": [{"name": "Rome"}], "entity_embeddings": [EAST], "model": "toy"}
+    [row] = call(conn, "add", user_id="ann", facts=[fact], embeddings=[NORTH], **names)
+    at(conn, hour(2))
+    call(conn, "update", id=row["id"], text="She moved to Oslo", embedding=NORTH, model="toy",
+         entities=[{"name": "Oslo"}])  # fmt: skip
+    at(conn, hour(4))
+    call(conn, "delete", id=row["id"])
+    assert count(conn, "entity") == 0
+    at(conn, hour(6))
+    for moment, query, named in [
+        (1, "rome", True),
+        (1, "oslo", False),
+        (3, "rome", False),
+        (3, "oslo", True),
+    ]:
+        [found] = call(
+            conn, "search", query=f"{query}?", embedding=NORTH, user_id="ann", as_of=hour(moment)
+        )
+        assert (found["score_details"]["entity_boost"] > 0) is named
+
+
 def test_the_plan_of_a_search_of_the_past_says_so(conn: Connection) -> None:
     at(conn, hour(0))
     add(conn, "tea", embeddings=[EAST], model="toy")
@@ -276,9 +300,10 @@ READS: list[tuple[str, dict[str, Any]]] = [
     ("get_all", {"user_id": "ann", "top_k": 300}),
     ("get_all", {"agent_id": "a", "show_expired": True, "with_total": True}),
     ("get_all", {"user_id": "bob", "filters": {"n": {"gte": 1}}}),
-    ("search", {"user_id": "ann", "query": "tea with fact 3", "embedding": [0.5, 0.1, 0.4]}),
-    ("search", {"user_id": "ann", "query": "milk", "show_expired": True, "threshold": 0}),
-    ("search", {"agent_id": "a", "query": "喝茶 coffee", "embedding": [0.1, 0.9, 0.2],
+    ("search", {"user_id": "ann", "query": "tea with fact 3 of Ponte Studio",
+                "embedding": [0.5, 0.1, 0.4]}),
+    ("search", {"user_id": "ann", "query": "Ann 茶馆 milk", "show_expired": True, "threshold": 0}),
+    ("search", {"agent_id": "a", "query": "喝茶 coffee in Rome", "embedding": [0.1, 0.9, 0.2],
                 "fusion": "additive", "recency_half_life": 2.0, "top_k": 5}),
     ("search", {"run_id": "r", "query": '"tea with" -coffee', "filters": {"n": {"in": [0, 2]}}}),
 ]  # fmt: skip
@@ -290,9 +315,11 @@ def operate(conn: Connection, rng: random.Random) -> None:
     memory, old = rng.choice(rows) if rows else (None, None)
     text = f"{rng.choice(['tea', 'coffee', 'milk', '喝茶'])} with fact {rng.randrange(40)}"
     vector = [rng.uniform(0, 1) for _ in range(3)]
-    match rng.randrange(14):
+    names = [{"name": name} for name in rng.sample(["Ann", "Rome", "Ponte Studio", "茶馆"], 2)]
+    match rng.randrange(17):
         case 0 | 1 | 2 | 3 | 4:
             fact: dict[str, Any] = {"text": text, "metadata": {"n": rng.randrange(3)}}
+            fact["entities"] = rng.choice([[], [1], [1, 2]])
             if rng.random() < 0.3:
                 fact |= {"role": "user", "context": rng.choice([None, "and milk?"])}
             if rows and rng.random() < 0.5:
@@ -301,9 +328,11 @@ def operate(conn: Connection, rng: random.Random) -> None:
                 ]
             day = rng.choice([None, "2026-03-04", "2026-03-06", "2999-01-01"])
             call(conn, "add", **rng.choice(SCOPES), facts=[fact, {"text": f"{text}!"}],
-                 embeddings=[vector, vector[::-1]], model="toy", expires_on=day)  # fmt: skip
+                 entities=names, embeddings=[vector, vector[::-1]], model="toy",
+                 expires_on=day)  # fmt: skip
         case 5 | 6 if memory:
-            call(conn, "update", id=memory, text=text, embedding=vector, model="toy")
+            call(conn, "update", id=memory, text=text, embedding=vector, model="toy",
+                 entities=names)  # fmt: skip
         case 7 if memory:
             change = (
                 {"clear_expiration": True} if rng.random() < 0.5 else {"expires_on": "2026-03-05"}
@@ -327,6 +356,21 @@ def operate(conn: Connection, rng: random.Random) -> None:
                     " values (%s, %s, %s, %s, %s) on conflict do nothing",
                     rng.choice(gone),
                 )
+        case 14:
+            stood = conn.execute(
+                "select memory_id, version from memlayer.history"
+                " where event <> 'DELETE' order by seq"
+            ).fetchall()
+            if stood:
+                chosen, version = rng.choice(stood)
+                call(conn, "restore", id=chosen, version=version)
+        case 15 | 16:
+            calls = conn.execute(
+                "select id from memlayer.change where operation <> 'undo'"
+                " order by recorded_at desc, id"
+            ).fetchmany(5)
+            if calls:
+                call(conn, "undo", change_id=rng.choice(calls)[0])
         case 13 if rng.random() < 0.15:
             call(conn, "delete_all", **rng.choice(SCOPES))
 
