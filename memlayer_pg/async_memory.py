@@ -153,6 +153,7 @@ class AsyncMemory(Core):
         demote_superseded: bool = True,
         recency_half_life: float | None = None,
         fallback: str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -172,6 +173,7 @@ class AsyncMemory(Core):
                 demote_superseded=demote_superseded,
                 recency_half_life=recency_half_life,
                 fallback=fallback,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,
@@ -214,6 +216,7 @@ class AsyncMemory(Core):
         after: str | None = None,
         with_total: bool = False,
         reference_date: date | str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -226,6 +229,7 @@ class AsyncMemory(Core):
                 after=after,
                 with_total=with_total,
                 reference_date=reference_date,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,

@@ -273,6 +273,13 @@ def day(name: str, value: object) -> date | None:
     return None if moment is None else moment.date()
 
 
+def looking_back(as_of: object, reference_date: object) -> tuple[datetime | None, date | None]:
+    """The moment, or the day, by which a reader looks back."""
+    if as_of is not None and reference_date is not None:
+        raise InputError("as_of and reference_date exclude each other")
+    return instant("as_of", as_of), day("reference_date", reference_date)
+
+
 def instant(name: str, value: object) -> datetime | None:
     """A moment in UTC, from a datetime, a date, ISO text or seconds since 1970; naive means UTC."""
     if value is None:

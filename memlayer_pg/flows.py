@@ -50,6 +50,7 @@ def search(
     demote_superseded: bool,
     recency_half_life: object,
     fallback: object,
+    as_of: object,
     extra: Mapping[str, object],
 ) -> Flow[dict[str, Any]]:
     """The memories of a scope that best answer the query, best first: one statement."""
@@ -58,7 +59,7 @@ def search(
     limit = checks.top_k(top_k)
     text = checks.query(query)
     scope, rest = _split(filters)
-    day = checks.day("reference_date", reference_date)
+    moment, day = checks.looking_back(as_of, reference_date)
     formula = checks.optional_text("fusion", fusion)
     half_life = checks.half_life(recency_half_life)
     if fallback not in (None, "keyword"):
@@ -91,6 +92,7 @@ def search(
         p_include_superseded=bool(include_superseded),
         p_demote_superseded=bool(demote_superseded),
         p_recency_half_life=half_life,
+        p_as_of=moment,
     )
     results = [shapes.scored(row, row["score"], explain=explain) for row in rows]
     if rerank_ and results:
@@ -166,6 +168,7 @@ def get_all(
     after: object,
     with_total: bool,
     reference_date: object,
+    as_of: object,
     extra: Mapping[str, object],
 ) -> Flow[dict[str, Any]]:
     """A page of a scope's memories, newest first."""
@@ -174,7 +177,7 @@ def get_all(
     with_total = bool(with_total)
     scope, rest = _split(filters)
     cursor = checks.optional_text("after", after)
-    day = checks.day("reference_date", reference_date)
+    moment, day = checks.looking_back(as_of, reference_date)
     if limit == 0 and not with_total:
         return {"results": []}
     rows = yield from call(
@@ -187,6 +190,7 @@ def get_all(
         p_after=cursor,
         p_reference_date=day,
         p_with_total=with_total or None,
+        p_as_of=moment,
     )
     page = [row for row in rows if row["id"] is not None]
     found: dict[str, Any] = {"results": [shapes.memory(row) for row in page]}

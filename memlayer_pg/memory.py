@@ -175,6 +175,7 @@ class Memory(Core):
         demote_superseded: bool = True,
         recency_half_life: float | None = None,
         fallback: str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
@@ -190,8 +191,10 @@ class Memory(Core):
         `include_superseded`: also find what a newer memory updates or contradicts (its id stands in
         `superseded_by`); it ranks below the newer one unless `demote_superseded` is False.
         `recency_half_life`: days after which age halves what recency adds to the score; None leaves
-        age out. `fallback`: "keyword" searches by words alone while the embedder fails. Other
-        keywords are let pass, as mem0 does.
+        age out. `fallback`: "keyword" searches by words alone while the embedder fails. `as_of`: a
+        moment (UTC where it names no zone): the memories as they stood then, deleted ones too,
+        scored as then; it goes without `reference_date`, and is HistoryTooShort where retention
+        took that history away. Other keywords are let pass, as mem0 does.
         """
         return self._run(
             flows.search(
@@ -209,6 +212,7 @@ class Memory(Core):
                 demote_superseded=demote_superseded,
                 recency_half_life=recency_half_life,
                 fallback=fallback,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,
@@ -250,14 +254,15 @@ class Memory(Core):
         after: str | None = None,
         with_total: bool = False,
         reference_date: date | str | None = None,
+        as_of: datetime | str | None = None,
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
         """The memories of a scope, newest first: `{"results": […]}`.
 
-        `filters`, `top_k`, `show_expired`, `reference_date`: as in `search`. When there are more,
-        the result has `next`, to be given as `after` for the next page. `with_total`: add `total`,
-        how many there are in all. Other keywords are let pass, as mem0 does.
+        `filters`, `top_k`, `show_expired`, `reference_date`, `as_of`: as in `search`. When there
+        are more, the result has `next`, to be given as `after` for the next page. `with_total`: add
+        `total`, how many there are in all. Other keywords are let pass, as mem0 does.
         """
         return self._run(
             flows.get_all(
@@ -268,6 +273,7 @@ class Memory(Core):
                 after=after,
                 with_total=with_total,
                 reference_date=reference_date,
+                as_of=as_of,
                 extra=kwargs,
             ),
             connection,

@@ -27,6 +27,7 @@
 \ir tables/change.sql
 \ir tables/memory.sql
 \ir tables/link.sql
+\ir tables/former_link.sql
 \ir tables/entity.sql
 \ir tables/mention.sql
 \ir tables/incarnation.sql
@@ -40,6 +41,7 @@
 \ir scope/require_scope.sql
 \ir scope/scope_predicate.sql
 \ir scope/today.sql
+\ir scope/day_read.sql
 \ir scope/lock_session.sql
 \ir scope/lock_sessions.sql
 \ir filter/filter_kind.sql
@@ -74,6 +76,7 @@
 \ir model/model_of_vectors.sql
 \ir model/readable_model.sql
 \ir model/calibration.sql
+\ir model/past_calibration.sql
 \ir model/calibrate.sql
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
@@ -86,8 +89,10 @@
 \ir history/links_of.sql
 \ir history/record_history.sql
 \ir history/refuse_truncate.sql
+\ir history/require_history.sql
 \ir history/triggers.sql
 \ir history/changed_keys.sql
+\ir history/keep_former_link.sql
 \ir memory/forget_context.sql
 
 -- Change feed
@@ -139,7 +144,9 @@
 \ir search/rarest_terms.sql
 \ir search/occurrence_leg.sql
 \ir search/keyword_leg.sql
+\ir search/past_names.sql
 \ir search/entity_leg.sql
+\ir search/past_rows.sql
 \ir search/exact_legs.sql
 \ir search/large_legs.sql
 \ir search/superseded_leg.sql
@@ -169,6 +176,7 @@
 \ir api/changes.sql
 \ir api/history.sql
 \ir api/changes_since.sql
+\ir api/as_of.sql
 \ir api/scopes.sql
 \ir api/refresh_statistics.sql
 \ir api/create_ann_index.sql

@@ -13,9 +13,10 @@ from memlayer_pg.memory import Memory
 
 PATHS = {
     "exact": "every memory of the scope is read",
+    "past": "every memory of the scope is read, as its history has it",
     "large": "by indexes and stored statistics, the scope is too large to be read in full",
 }
-BEFORE = {"exact": "", "large": ", the vector index included"}
+BEFORE = {"exact": "", "past": "", "large": ", the vector index included"}
 LEGS = {"nearest": "by meaning", "wordiest": "by words", "named": "by names", "found": "in all"}
 
 

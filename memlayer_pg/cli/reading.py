@@ -18,6 +18,11 @@ top_k = click.option(
     "--top-k", type=click.IntRange(min=0), default=20, show_default=True, help="How many at most."
 )
 show_expired = click.option("--show-expired", is_flag=True, help="Expired ones too.")
+as_of = click.option(
+    "--as-of",
+    metavar="TIME",
+    help="As they stood at this moment: ISO 8601, UTC where it names no zone.",
+)
 
 
 @click.command(cls=WithSettings)
@@ -33,6 +38,7 @@ show_expired = click.option("--show-expired", is_flag=True, help="Expired ones t
     help="The least cosine similarity.",
 )
 @show_expired
+@as_of
 @click.option(
     "--include-superseded/--no-superseded",
     default=True,
@@ -64,6 +70,7 @@ def search(
     top_k: int,
     threshold: float,
     show_expired: bool,
+    as_of: str | None,
     include_superseded: bool,
     recency_half_life: float | None,
     fusion: str | None,
@@ -78,6 +85,7 @@ def search(
     further = {
         "--rerank": rerank,
         "--explain": explain,
+        "--as-of": as_of is not None,
         "--no-superseded": not include_superseded,
         "--recency-half-life": recency_half_life is not None,
         "--fusion": fusion is not None,
@@ -89,6 +97,7 @@ def search(
             "threshold": threshold,
             "rerank": rerank,
             "explain": explain,
+            "as_of": as_of,
             "include_superseded": include_superseded,
             "recency_half_life": recency_half_life,
             "fusion": fusion,
@@ -123,6 +132,7 @@ def _exclude(name: str, given: bool, others: dict[str, bool]) -> None:
 @filter_option
 @top_k
 @show_expired
+@as_of
 @click.option("--after", metavar="CURSOR", help="Go on where the last page ended.")
 @click.option("--total", is_flag=True, help="Say how many there are in all.")
 @pass_settings
@@ -134,6 +144,7 @@ def list_(
     conditions: dict[str, Any] | None,
     top_k: int,
     show_expired: bool,
+    as_of: str | None,
     after: str | None,
     total: bool,
 ) -> None:
@@ -141,7 +152,12 @@ def list_(
     where = filters(conditions, user_id=user_id, agent_id=agent_id, run_id=run_id)
     with places.memory(settings, embeds=False) as memory:
         found = memory.get_all(
-            filters=where, top_k=top_k, show_expired=show_expired, after=after, with_total=total
+            filters=where,
+            top_k=top_k,
+            show_expired=show_expired,
+            as_of=as_of,
+            after=after,
+            with_total=total,
         )
     if settings.as_json:
         output.as_json(found)

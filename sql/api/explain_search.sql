@@ -1,22 +1,23 @@
 create or replace function memlayer.explain_search(
-  p_tenant             text      default 'default',
-  p_query              text      default null,
-  p_embedding          halfvec   default null,
-  p_model              text      default null,
-  p_user_id            text      default null,
-  p_agent_id           text      default null,
-  p_run_id             text      default null,
-  p_filters            jsonb     default null,
-  p_top_k              int       default 20,
-  p_threshold          float8    default 0.1,
-  p_show_expired       boolean   default false,
-  p_entities           text[]    default null,
-  p_entity_embeddings  halfvec[] default null,
-  p_reference_date     date      default null,
-  p_fusion             text      default null,
-  p_include_superseded boolean   default true,
-  p_demote_superseded  boolean   default true,
-  p_recency_half_life  float8    default null
+  p_tenant             text        default 'default',
+  p_query              text        default null,
+  p_embedding          halfvec     default null,
+  p_model              text        default null,
+  p_user_id            text        default null,
+  p_agent_id           text        default null,
+  p_run_id             text        default null,
+  p_filters            jsonb       default null,
+  p_top_k              int         default 20,
+  p_threshold          float8      default 0.1,
+  p_show_expired       boolean     default false,
+  p_entities           text[]      default null,
+  p_entity_embeddings  halfvec[]   default null,
+  p_reference_date     date        default null,
+  p_fusion             text        default null,
+  p_include_superseded boolean     default true,
+  p_demote_superseded  boolean     default true,
+  p_recency_half_life  float8      default null,
+  p_as_of              timestamptz default null
 )
   returns table (path text, legs jsonb, plan jsonb, statement text, prepared_ms float8)
   language plpgsql
@@ -31,7 +32,7 @@ begin
   select * into s
     from memlayer.prepare_search(
       p_tenant, p_query, p_embedding, p_model, p_user_id, p_agent_id, p_run_id, p_filters, p_top_k, p_show_expired,
-      p_reference_date, p_fusion, p_threshold, p_recency_half_life, p_explain => true);
+      p_reference_date, p_fusion, p_threshold, p_recency_half_life, p_explain => true, p_as_of => p_as_of);
   prepared_ms := extract(epoch from clock_timestamp() - v_start) * 1000;
   path := s.path;
   statement := s.statement;

@@ -1,14 +1,15 @@
 create or replace function memlayer.get_all(
-  p_tenant         text    default 'default',
-  p_user_id        text    default null,
-  p_agent_id       text    default null,
-  p_run_id         text    default null,
-  p_filters        jsonb   default null,
-  p_top_k          int     default 20,
-  p_show_expired   boolean default false,
-  p_after          text    default null,
-  p_reference_date date    default null,
-  p_with_total     boolean default false
+  p_tenant         text        default 'default',
+  p_user_id        text        default null,
+  p_agent_id       text        default null,
+  p_run_id         text        default null,
+  p_filters        jsonb       default null,
+  p_top_k          int         default 20,
+  p_show_expired   boolean     default false,
+  p_after          text        default null,
+  p_reference_date date        default null,
+  p_with_total     boolean     default false,
+  p_as_of          timestamptz default null
 )
   returns table (
     id uuid, text text, hash text, metadata jsonb, created_at timestamptz, updated_at timestamptz,
@@ -21,10 +22,15 @@ create or replace function memlayer.get_all(
 as $$
 #variable_conflict use_column
 declare
-  v_after record;
-  v_scope text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id)
-                  || ' and ' || memlayer.visible_predicate(p_show_expired, p_reference_date);
-  v_rows  text;
+  v_after   record;
+  v_day     date    := memlayer.day_read(p_as_of, p_reference_date);
+  v_is_past boolean := coalesce(p_as_of < memlayer.now(), false);
+  v_memory  text    := case when v_is_past then 'past' else 'memlayer.memory' end;
+  -- What memlayer.as_of gives is the scope's already.
+  v_scope   text    := concat_ws(' and ',
+    case when not v_is_past then memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id) end,
+    memlayer.visible_predicate(p_show_expired, p_reference_date));
+  v_rows    text;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   perform memlayer.require_top_k(p_top_k);
@@ -34,11 +40,11 @@ begin
 
   return query execute format(
     $sql$
-    with page as (
+    with %6$spage as (
       select m.id, m.text, m.hash, m.metadata, m.created_at, m.updated_at,
              m.user_id, m.agent_id, m.run_id, m.actor_id, m.role, m.attributed_to, m.memory_type,
              m.expires_on, m.observed_at, m.version
-        from memlayer.memory m
+        from %7$s m
        where %1$s %2$s
        order by m.created_at desc, m.id
        limit least($8::bigint + 1, 2147483647)
@@ -57,8 +63,8 @@ begin
       left join lateral (
         -- The newest of the scope that updates or contradicts it, as in memlayer.search.
         select m.id
-          from memlayer.link l
-          join memlayer.memory m on m.tenant = l.tenant and m.id = l.memory_id
+          from %8$s l
+          join %7$s m on m.tenant = l.tenant and m.id = l.memory_id
          where l.tenant = $1 and l.linked_id = n.id and l.kind <> 'related'
            and %5$s
          order by m.created_at desc, m.id
@@ -68,14 +74,16 @@ begin
     v_rows,
     case when p_after is not null then 'and m.created_at <= $6 and (m.created_at < $6 or m.id > $7)' end,
     case when p_with_total
-      then format('select count(*) as total from memlayer.memory m where %s', v_rows)
+      then format('select count(*) as total from %s m where %s', v_memory, v_rows)
       else 'select null::bigint as total' end,
     case when p_with_total then 'left' else 'inner' end,
-    v_scope)
-    using p_tenant, p_user_id, p_agent_id, p_run_id, coalesce(p_reference_date, memlayer.today()),
-          v_after.created_at, v_after.id, p_top_k;
+    v_scope,
+    case when v_is_past then memlayer.past_rows('$9') || E',\n' end,
+    v_memory,
+    case when v_is_past then 'past_link' else 'memlayer.link' end)
+    using p_tenant, p_user_id, p_agent_id, p_run_id, v_day, v_after.created_at, v_after.id, p_top_k, p_as_of;
 end;
 $$;
 
 comment on function memlayer.get_all is
-  'The memories of a scope, newest first, then by id. p_after takes the cursor of the last row of the page before. With p_with_total each row carries how many there are in all; an empty page is then one row whose id is null. superseded_by: the newer memory that updates or contradicts it.';
+  'The memories of a scope, newest first, then by id. p_after takes the cursor of the last row of the page before. With p_with_total each row carries how many there are in all; an empty page is then one row whose id is null. superseded_by: the newer memory that updates or contradicts it. p_as_of: as they stood at that moment (memlayer.as_of).';

@@ -19,6 +19,7 @@ begin
   delete from memlayer.entity e where e.tenant = p_tenant;
   delete from memlayer.session s where s.tenant = p_tenant;
   delete from memlayer.history h where h.tenant = p_tenant;
+  delete from memlayer.former_link l where l.tenant = p_tenant;
   delete from memlayer.change c where c.tenant = p_tenant;
   delete from memlayer.scope_statistic s where s.tenant = p_tenant;
   delete from memlayer.model d where d.tenant = p_tenant;

@@ -31,7 +31,9 @@ begin
      and b.tenant = p_tenant and b.id = any (v_sample);
 
   update memlayer.model d
-     set calibration = v_calibration, sample = cardinality(v_sample)
+     set calibration  = v_calibration,
+         sample       = cardinality(v_sample),
+         calibrations = d.calibrations || jsonb_build_object('at', memlayer.now(), 'calibration', v_calibration)
    where d.tenant = p_tenant and d.id = p_model;
 end;
 $$;

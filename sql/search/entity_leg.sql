@@ -1,16 +1,17 @@
 create or replace function memlayer.entity_leg(
   p_scope   text,
   p_fusion  text,
-  p_is_long boolean
+  p_is_long boolean,
+  p_is_past boolean default false
 )
   returns text
   language sql
   immutable
   parallel safe
-return format($sql$seen as materialized (
+return format($sql$%5$sseen as materialized (
   -- Names of the scope that stand in the query are known by sight.
   select e.id, e.folded_name, 1.0 as similarity
-    from memlayer.entity e
+    from %6$s e
    where %1$s and %3$s
 ),
 likeness as materialized (
@@ -21,7 +22,7 @@ likeness as materialized (
     from unnest($15, $26) q (embedding, name)
    cross join lateral (
      select e.id, e.folded_name, %2$s as similarity
-       from memlayer.entity e
+       from %6$s e
       where %1$s and e.embedding_model = $7
       order by e.embedding <=> q.embedding, e.id
       limit 500) n
@@ -33,8 +34,7 @@ mentioned as materialized (
   -- "offset 0": entity by entity through the index, however many of them the planner expects.
   select l.folded_name, l.similarity, n.memory_id
     from likeness l
-   cross join lateral (
-     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n
+   %7$s
 ),
 spread as materialized (
   -- One name may stand in several exact scopes below the searched one.
@@ -49,7 +49,12 @@ entity as materialized (
   case p_fusion when 'additive' then '1 - (e.embedding <=> q.embedding)' else '(1 - (e.embedding <=> q.embedding) - $16) / (1 - $16)' end,
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
   case when p_is_long then 'memlayer.stands_in($20, e.folded_name)' else 'e.folded_name = any ($14)' end,
-  case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end);
+  case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end,
+  case when p_is_past then memlayer.past_names() || E',\n' end,
+  case when p_is_past then 'past_entity' else 'memlayer.entity' end,
+  case when p_is_past then 'join past_mention n on n.folded_name = l.folded_name and n.entity_id is not distinct from l.id'
+       else 'cross join lateral (
+     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n' end);
 
 comment on function memlayer.entity_leg is
-  'The entity leg of a search: CTEs that end in entity (id, boost).';
+  'The entity leg of a search: CTEs that end in entity (id, boost). p_is_past: of the names in the CTE past (memlayer.past_names), which are the scope''s already.';

@@ -2,14 +2,15 @@ create or replace function memlayer.exact_legs(
   p_where    text,
   p_filter   text,
   p_entities text,
-  p_k1       float8
+  p_k1       float8,
+  p_is_past  boolean default false
 )
   returns text
   language sql
   immutable
   parallel safe
 return format($sql$
-with recursive scoped as materialized (
+with recursive %6$sscoped as materialized (
   -- Every visible memory of the scope: what statistics are of. The filter only marks what may be found.
   select m.id, m.created_at, m.observed_at, m.document_length, m.kept,
          case when m.kept and m.embedding_model = $7 then greatest(1 - (m.embedding <=> $6), 0) end as cosine,
@@ -17,7 +18,7 @@ with recursive scoped as materialized (
     from (
       select m.id, m.created_at, m.observed_at, m.document_length, m.document, m.embedding, m.embedding_model,
              %2$s as kept
-        from memlayer.memory m
+        from %7$s m
        where %1$s
       offset 0) m
 ),
@@ -59,7 +60,9 @@ found as materialized (
     left join keyword k using (id)
     left join entity e using (id)
    where c.id in (select n.id from nearest n union all select w.id from wordiest w union all select d.id from named d)
-)$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg());
+)$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg(),
+  case when p_is_past then memlayer.past_rows('$21') || E',\n' end,
+  case when p_is_past then 'past' else 'memlayer.memory' end);
 
 comment on function memlayer.exact_legs is
-  'The three legs of a search that reads every memory of its scope: CTEs that end in found (id, created_at, observed_at, cosine, bm25, boost).';
+  'The three legs of a search that reads every memory of its scope: CTEs that end in found (id, created_at, observed_at, cosine, bm25, boost). p_is_past: of those that stood at the moment $21, which the CTE past holds.';

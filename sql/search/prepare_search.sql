@@ -13,7 +13,8 @@ create or replace function memlayer.prepare_search(
   p_fusion             text,
   p_threshold          float8,
   p_recency_half_life  float8,
-  p_explain            boolean default false
+  p_explain            boolean     default false,
+  p_as_of              timestamptz default null
 )
   returns table (
     statement text, path text, day date, model bigint, terms text[], any_term tsquery, must tsquery, depth bigint,
@@ -25,8 +26,11 @@ create or replace function memlayer.prepare_search(
 as $$
 declare
   v_fusion   text := memlayer.fusion(p_tenant, p_fusion);
-  v_where    text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id)
-                     || ' and ' || memlayer.visible_predicate(p_show_expired, p_reference_date);
+  v_is_past  boolean := coalesce(p_as_of < memlayer.now(), false);
+  -- What memlayer.as_of gives is the scope's already.
+  v_where    text := concat_ws(' and ',
+    case when not v_is_past then memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id) end,
+    memlayer.visible_predicate(p_show_expired, p_reference_date));
   v_filter   text;
   v_k1       float8 := memlayer.fusion_k1(v_fusion);
   v_entities text;
@@ -47,10 +51,13 @@ begin
       hint    = 'Pass more than 0 days, or null to leave age out.';
   end if;
 
-  day         := coalesce(p_reference_date, memlayer.today());
-  moment      := case when p_reference_date is null then memlayer.now() else (p_reference_date + 1)::timestamp at time zone 'UTC' end;
+  day         := memlayer.day_read(p_as_of, p_reference_date);
+  moment      := case when v_is_past then p_as_of
+                      when p_reference_date is null then memlayer.now()
+                      else (p_reference_date + 1)::timestamp at time zone 'UTC' end;
   model       := memlayer.readable_model(p_tenant, p_model, p_embedding);
-  calibration := memlayer.calibration(p_tenant, model);
+  calibration := case when v_is_past then memlayer.past_calibration(p_tenant, model, p_as_of)
+                      else memlayer.calibration(p_tenant, model) end;
   depth       := least(greatest(4 * p_top_k::bigint, 60), 2147483647);
   select q.terms, q.must, q.excluded into terms, must, excluded from memlayer.keyword_query(p_query, memlayer.text_search_config(p_tenant)) q;
 
@@ -66,12 +73,13 @@ begin
   if length(folded) <= 300 then
     possible_names := memlayer.possible_names(folded);
   end if;
-  has_superseded := exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
+  has_superseded := v_is_past or exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
 
-  -- A large scope with stored statistics is not read in full; for vectors it takes an index, too.
+  -- A large scope with stored statistics is not read in full; for vectors it takes an index, too. The past has neither.
   select s.kind, s.scope_id into kind, scope_id
     from memlayer.scope_statistic s
-   where s.tenant = p_tenant
+   where not v_is_past
+     and s.tenant = p_tenant
      and (s.kind, s.scope_id) in (('user', p_user_id), ('agent', p_agent_id), ('run', p_run_id))
      and (model is null or memlayer.ann_index(p_tenant, model) is not null)
    order by s.memories limit 1;
@@ -85,12 +93,12 @@ begin
       p_is_filtered => v_filter <> '(true)') end;
     any_term := memlayer.any_term(memlayer.rarest_terms(p_tenant, kind, scope_id, terms));
   else
-    path := 'exact';
+    path := case when v_is_past then 'past' else 'exact' end;
     any_term := memlayer.any_term(terms);
     -- The usual search is compiled; any other makes a statement of its own.
     compiled := case
       when p_explain or (filter is null and p_filters <> '{}') or v_fusion <> 'calibrated' or p_show_expired
-           or p_reference_date is not null or length(folded) > 300 then null
+           or p_reference_date is not null or v_is_past or length(folded) > 300 then null
       when p_user_id is not null then 'user'
       when p_run_id is not null then 'run'
       else 'agent' end;
@@ -98,14 +106,15 @@ begin
 
   if compiled is null then
     v_entities := memlayer.entity_leg(
-      memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id), v_fusion, length(folded) > 300);
+      case when v_is_past then 'true' else memlayer.scope_predicate('e', p_user_id, p_agent_id, p_run_id) end,
+      v_fusion, length(folded) > 300, v_is_past);
     v_legs := case path when 'large' then memlayer.large_legs(v_where, v_filter, v_entities, v_k1)
-                        else memlayer.exact_legs(v_where, v_filter, v_entities, v_k1) end;
-    statement := memlayer.search_statement(v_legs, v_where, v_fusion);
+                        else memlayer.exact_legs(v_where, v_filter, v_entities, v_k1, v_is_past) end;
+    statement := memlayer.search_statement(v_legs, v_where, v_fusion, v_is_past);
   end if;
   return next;
 end;
 $$;
 
 comment on function memlayer.prepare_search is
-  'What memlayer.search is about to run: which path (exact or large), the statement, and the values of its parameters. With p_explain the statement is written out even where a compiled one (memlayer.search_of_user, _agent, _run) is run.';
+  'What memlayer.search is about to run: which path (exact, large or past), the statement, and the values of its parameters. With p_explain the statement is written out even where a compiled one (memlayer.search_of_user, _agent, _run) is run.';

@@ -1,7 +1,8 @@
 create or replace function memlayer.search_statement(
-  p_legs   text,
-  p_where  text,
-  p_fusion text
+  p_legs    text,
+  p_where   text,
+  p_fusion  text,
+  p_is_past boolean default false
 )
   returns text
   language sql
@@ -50,13 +51,15 @@ select m.id, m.text, m.hash, m.metadata, r.score::float8, m.created_at, m.update
          'cosine_similarity', r.cosine)
   from ranked r
  cross join lateral (
-   select m.* from memlayer.memory m where m.tenant = $1 and m.id = r.id offset 0) m
+   select m.* from %5$s m where m.tenant = $1 and m.id = r.id%6$s) m
  order by r.score desc, r.cosine desc nulls last, r.created_at desc, r.id
 $sql$,
     case p_fusion when 'additive' then 'f.cosine' else 'case when f.cosine is not null then greatest((f.cosine - $16) / (1 - $16), 0) end' end,
     case p_fusion when 'additive' then 'memlayer.bm25_sigmoid(f.bm25, cardinality($8))' else 'case when f.bm25 > 0 then sqrt(least(f.bm25 / b.bm25, 1)) end' end,
     case p_fusion when 'additive' then 1.0 else 0.25 end,
-    memlayer.superseded_leg(p_where));
+    memlayer.superseded_leg(p_where, p_is_past),
+    case when p_is_past then 'past' else 'memlayer.memory' end,
+    case when not p_is_past then ' offset 0' end);
 
 comment on function memlayer.search_statement is
-  'The statement memlayer.search runs: the legs, then gate, fusion and order. Parameters: $1 tenant, $2 user, $3 agent, $4 run, $5 day, $6 vector, $7 model, $8 terms, $9 any of them, $10 what a match must hold, $11 depth of each leg, $12 threshold, $13 rows, $14 what could be a name, $15 vectors of names, $16 the usual cosine similarity of unrelated texts, $17 and $18 the scope of stored statistics, $19 the nearest by index, $20 the folded query, $21 the moment recency counts from, $22 its half-life in days, $23 whether the tenant has superseded memories, $24 whether to rank them below, $25 whether to find them, $26 the names of the vectors in $15; a compiled one also $27 a filter of metadata, $28 what is excluded.';
+  'The statement memlayer.search runs: the legs, then gate, fusion and order. Parameters: $1 tenant, $2 user, $3 agent, $4 run, $5 day, $6 vector, $7 model, $8 terms, $9 any of them, $10 what a match must hold, $11 depth of each leg, $12 threshold, $13 rows, $14 what could be a name, $15 vectors of names, $16 the usual cosine similarity of unrelated texts, $17 and $18 the scope of stored statistics, $19 the nearest by index, $20 the folded query, $21 the moment recency counts from, and whose memories a search of the past reads, $22 its half-life in days, $23 whether the tenant has superseded memories, $24 whether to rank them below, $25 whether to find them, $26 the names of the vectors in $15; a compiled one also $27 a filter of metadata, $28 what is excluded.';

@@ -1,4 +1,7 @@
-create or replace function memlayer.superseded_leg(p_where text)
+create or replace function memlayer.superseded_leg(
+  p_where   text,
+  p_is_past boolean default false
+)
   returns text
   language sql
   immutable
@@ -9,9 +12,9 @@ return format($sql$newer as materialized (
     from summed s
    cross join lateral (
      select m.id, m.created_at
-       from memlayer.link l
+       from %2$s l
       cross join lateral (
-        select m.id, m.created_at from memlayer.memory m where m.id = l.memory_id and %1$s offset 0) m
+        select m.id, m.created_at from %3$s m where m.id = l.memory_id and %1$s%4$s) m
       where l.tenant = $1 and l.linked_id = s.id and l.kind <> 'related'
      offset 0) n
    where $23
@@ -28,7 +31,11 @@ superseded as materialized (
          case when $24 then (select min(s.total) - 0.001 * count(*) from above a join summed s on s.id = a.newer_id where a.id = n.id) end as ceiling
     from newer n
    group by n.id
-)$sql$, p_where);
+)$sql$, p_where,
+  case when p_is_past then 'past_link' else 'memlayer.link' end,
+  case when p_is_past then 'past' else 'memlayer.memory' end,
+  -- The rows of the past have no index to be read by.
+  case when not p_is_past then ' offset 0' end);
 
 comment on function memlayer.superseded_leg is
   'Which memories found were replaced or contradicted by a newer one of the scope: the CTE superseded (id, superseded_by, ceiling).';

@@ -33,6 +33,13 @@ alter table memlayer.history set (toast_tuple_target = 8160);
 
 create unique index history_feed_key on memlayer.history (tenant, feed_position, seq);
 create index history_change_idx on memlayer.history (tenant, change_id) where change_id is not null;
+-- For memlayer.as_of: what a scope held once. Additions and updates do not pay for it.
+create index history_user_idx on memlayer.history (tenant, user_id, recorded_at)
+  where event in ('DELETE', 'BASELINE') and user_id is not null;
+create index history_agent_idx on memlayer.history (tenant, agent_id, recorded_at)
+  where event in ('DELETE', 'BASELINE') and agent_id is not null;
+create index history_run_idx on memlayer.history (tenant, run_id, recorded_at)
+  where event in ('DELETE', 'BASELINE') and run_id is not null;
 
 comment on table memlayer.history is
   'One row a change of one memory, written by a trigger. Replaying a memory''s rows by version gives its current row; it outlives the memory.';
@@ -60,3 +67,6 @@ comment on column memlayer.history.old_links is 'The references from and to a me
 comment on column memlayer.history.feed_position is 'Place in the change feed, before seq (memlayer.feed_position); 0 for what was written before there was a feed.';
 comment on index memlayer.history_feed_key is 'All changes of a tenant in the order of the feed.';
 comment on index memlayer.history_change_idx is 'What one call changed.';
+comment on index memlayer.history_user_idx is 'What a user''s scope lost: deletions, and history that retention took away.';
+comment on index memlayer.history_agent_idx is 'What an agent''s scope lost.';
+comment on index memlayer.history_run_idx is 'What a run''s scope lost.';

@@ -1,12 +1,13 @@
 create table memlayer.model (
-  tenant      text        collate "C" not null default 'default',
-  id          bigint      generated always as identity,
-  name        text        collate "C" not null,
-  dimensions  int         not null,
-  calibration real,
-  sample      int         not null default 0,
-  state       text        not null default 'active',
-  created_at  timestamptz not null default memlayer.now(),
+  tenant       text        collate "C" not null default 'default',
+  id           bigint      generated always as identity,
+  name         text        collate "C" not null,
+  dimensions   int         not null,
+  calibration  real,
+  sample       int         not null default 0,
+  state        text        not null default 'active',
+  created_at   timestamptz not null default memlayer.now(),
+  calibrations jsonb       not null default '[]',
 
   constraint model_pkey primary key (tenant, id),
   constraint model_name_key unique (tenant, name, dimensions),
@@ -25,4 +26,5 @@ comment on column memlayer.model.calibration is 'Usual cosine similarity of two 
 comment on column memlayer.model.sample is 'How many memories calibration was estimated from; with 64 it is final.';
 comment on column memlayer.model.state is 'active: new vectors must be of it; next: being filled by a re-embedding; retired: kept for history.';
 comment on column memlayer.model.created_at is 'When the tenant first used it.';
+comment on column memlayer.model.calibrations is 'Every estimate of calibration there was, at most 57: [{"at", "calibration"}], oldest first. A search as of a moment takes that of then.';
 comment on index memlayer.model_active_key is 'At most one active and one next model a tenant.';

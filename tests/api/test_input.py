@@ -70,6 +70,9 @@ SEARCHES: list[tuple[dict[str, Any], str]] = [
     ({"top_k": "5"}, "top_k must be a valid integer"),
     ({"top_k": 2.5}, "top_k must be a valid integer"),
     ({"reference_date": "soon"}, "reference_date"),
+    ({"as_of": "Tuesday"}, "as_of must be a datetime"),
+    ({"as_of": True}, "as_of must be a datetime"),
+    ({"as_of": "2026-03-03", "reference_date": "2026-03-03"}, "exclude each other"),
 ]
 QUERIES: list[tuple[dict[str, Any], str]] = [
     ({"query": ""}, "Invalid query"),

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import uuid
-from datetime import UTC, date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
 
-from memlayer_pg.errors import EmbeddingError, FilterError
+from memlayer_pg.errors import EmbeddingError, FilterError, InputError
 from tests.api.harness import model
 from tests.endpoint import Endpoint, refusal
 
@@ -236,6 +236,28 @@ def test_a_memory_is_shown_until_the_end_of_its_last_day(memory: Any) -> None:
         if item["memory"] == "tea -1"
     ]
     assert memory.get(expired["id"])["memory"] == "tea -1"
+
+
+def test_a_moment_is_read_as_it_was(memory: Any) -> None:
+    [tea] = say(memory, "Ann likes green tea")
+    stored = memory.get(tea)["updated_at"]
+    memory.update(tea, "Ann likes black coffee")
+    changed = memory.get(tea)["updated_at"]
+    memory.delete(tea)
+    for read in (memory.get_all, lambda **given: memory.search("tea or coffee?", **given)):
+        assert found(read(filters=ANN)) == []
+        # The text of a result is a moment, and so are a datetime, with a zone of its own or in UTC.
+        there = datetime.fromisoformat(stored)
+        elsewhere = there.astimezone(timezone(timedelta(hours=9)))
+        for moment in (stored, there, elsewhere, there.replace(tzinfo=None)):
+            assert found(read(filters=ANN, as_of=moment)) == ["Ann likes green tea"]
+        [then] = read(filters=ANN, as_of=changed)["results"]
+        assert (then["id"], then["memory"]) == (tea, "Ann likes black coffee")
+        assert then["updated_at"] == changed
+        assert read(filters=ANN, as_of="2020-01-01") == {"results": []}
+        assert read(filters=ANN, as_of="2999-01-01") == {"results": []}
+        with pytest.raises(InputError, match="exclude each other"):
+            read(filters=ANN, as_of=stored, reference_date=there.date())
 
 
 def test_a_scope_cannot_be_left(memory: Any) -> None:

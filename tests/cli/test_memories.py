@@ -108,6 +108,21 @@ def test_what_was_superseded_is_marked_and_can_be_left_out(
     assert [hit["id"] for hit in left] == [new["id"]]
 
 
+def test_a_moment_is_read_as_it_was(shell: Shell) -> None:
+    memory_id = shell.add("Ann drinks oolong tea")
+    then = shell.well("get", memory_id, "--json").json["updated_at"]
+    shell.well("update", memory_id, "Ann drinks coffee")
+    search = ("search", "what does Ann drink?", "--user", "ann")
+    for command in (search, ("list", "--user", "ann")):
+        [now] = shell.well(*command, "--json").json["results"]
+        [past] = shell.well(*command, "--as-of", then, "--json").json["results"]
+        assert (past["memory"], now["memory"]) == ("Ann drinks oolong tea", "Ann drinks coffee")
+        wrong = shell(*command, "--as-of", "Tuesday")
+        assert (wrong.code, "as_of" in wrong.err) == (2, True)
+    assert "as its history has it" in shell.well(*search, "--as-of", then, "--plan").out
+    assert shell(*search, "--as-of", then, "--keyword").code == 2
+
+
 def test_a_plan_says_how_it_is_searched(shell: Shell) -> None:
     shell.add("Ann drinks oolong tea with Bob")
     shell.add("Ann plays the cello")

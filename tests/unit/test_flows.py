@@ -114,6 +114,7 @@ def search(world: Any, store: Any = None, **given: Any) -> Any:
         "demote_superseded": True,
         "recency_half_life": None,
         "fallback": None,
+        "as_of": None,
         "extra": {},
     }
     return run(flows.search(store or Store(), "does Ann like tea?", **(defaults | given)), world)
