@@ -22,6 +22,7 @@ create or replace function memlayer.add(
   returns table (fact int, id uuid, text text, event text, reason text)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   -- Everything is found by its key: a plan made for the values in hand is no better, and is made anew each time.
   set plan_cache_mode = force_generic_plan

@@ -6,6 +6,7 @@ create or replace function memlayer.delete(
   returns table (id uuid)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -16,6 +17,7 @@ declare
   v_old      record;
   v_entities uuid[];
 begin
+  perform memlayer.require_tenant(p_tenant);
   v_old := memlayer.lock_memory(p_tenant, p_id);
   perform set_config('memlayer.change_id', v_change::text, true);
 

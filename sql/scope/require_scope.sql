@@ -6,7 +6,7 @@ create or replace function memlayer.require_scope(
 )
   returns void
   language plpgsql
-  immutable
+  stable
   parallel safe
   set search_path from current
 as $$
@@ -14,6 +14,7 @@ declare
   v_name  text;
   v_value text;
 begin
+  perform memlayer.require_tenant(p_tenant);
   if num_nonnulls(p_user_id, p_agent_id, p_run_id) = 0 then
     raise exception using
       errcode = 'ML001',
@@ -47,4 +48,4 @@ end;
 $$;
 
 comment on function memlayer.require_scope is
-  'Refuses a call that names nobody (ML001) or by something that is not an id (ML003, ML005).';
+  'Refuses a call for a tenant that is not the login''s (ML007), one that names nobody (ML001), or by something that is not an id (ML003, ML005).';
