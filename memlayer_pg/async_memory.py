@@ -62,6 +62,7 @@ class AsyncMemory(Core):
         memory_type: str | None = None,
         prompt: str | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
@@ -78,6 +79,7 @@ class AsyncMemory(Core):
                 memory_type=memory_type,
                 prompt=prompt,
                 idempotency_key=idempotency_key,
+                actor=actor,
             ),
             connection,
         )
@@ -97,6 +99,7 @@ class AsyncMemory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        actor: str | None = None,
         connection: Any = None,
     ) -> Prepared:
         return await self._run(
@@ -107,6 +110,7 @@ class AsyncMemory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                actor=actor,
             ),
             connection,
         )
@@ -232,6 +236,7 @@ class AsyncMemory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
@@ -242,6 +247,7 @@ class AsyncMemory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                actor=actor,
             ),
             connection,
         )
@@ -252,8 +258,9 @@ class AsyncMemory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return await self._run(flow, None)
 
     @described_by(Memory.import_memories)
@@ -284,8 +291,10 @@ class AsyncMemory(Core):
         return await self._run(flow, connection)
 
     @described_by(Memory.delete)
-    async def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
-        return await self._run(flows.delete(self._store, memory_id), connection)
+    async def delete(
+        self, memory_id: str, *, actor: str | None = None, connection: Any = None
+    ) -> dict[str, Any]:
+        return await self._run(flows.delete(self._store, memory_id, actor), connection)
 
     @described_by(Memory.delete_all)
     async def delete_all(
@@ -295,10 +304,11 @@ class AsyncMemory(Core):
         run_id: str | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         return await self._run(
-            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
 
     @described_by(Memory.history)
@@ -328,8 +338,8 @@ class AsyncMemory(Core):
         return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     @described_by(Memory.reset)
-    async def reset(self, *, connection: Any = None) -> None:
-        await self._run(flows.reset(self._store), connection)
+    async def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
+        await self._run(flows.reset(self._store, actor), connection)
 
     def close(self) -> None:
         """Close the connections to Postgres and the blocking ones to the models; may be repeated.

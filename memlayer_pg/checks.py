@@ -295,3 +295,11 @@ def idempotency_key(value: object) -> str | None:
     if text is not None and (blank(text) or len(text.encode()) > LONGEST_ID):
         raise InputError(f"idempotency_key must not be blank or longer than {LONGEST_ID} bytes")
     return text
+
+
+def actor(value: object) -> str | None:
+    """The label of whoever acted, beside the login that the database notes by itself."""
+    text = optional_text("actor", value)
+    if text is not None and (blank(text) or len(text.encode()) > LONGEST_ID):
+        raise InputError(f"actor must not be blank or longer than {LONGEST_ID} bytes")
+    return text

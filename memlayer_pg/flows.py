@@ -197,21 +197,27 @@ def get_all(
     return found
 
 
-def delete(store: Store, memory_id: object) -> Flow[dict[str, str]]:
+def delete(store: Store, memory_id: object, actor: object = None) -> Flow[dict[str, str]]:
     """Forget one memory; its history stays."""
     wanted = checks.memory_id(memory_id)
+    label = checks.actor(actor)
     text = f"Memory with id {checks.shown(memory_id)} not found"
     if wanted is None:
         raise MemoryNotFound(text)
     try:
-        yield from call("delete", p_tenant=store.tenant, p_id=wanted)
+        yield from call("delete", p_tenant=store.tenant, p_id=wanted, p_actor=label)
     except MemoryNotFound as error:
         raise MemoryNotFound(text, hint=error.hint) from error
     return {"message": "Memory deleted successfully!"}
 
 
 def delete_all(
-    store: Store, user_id: object, agent_id: object, run_id: object, filters: object
+    store: Store,
+    user_id: object,
+    agent_id: object,
+    run_id: object,
+    filters: object,
+    actor: object = None,
 ) -> Flow[dict[str, str]]:
     """Forget every memory that carries at least these ids (and matches the filter)."""
     ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
@@ -221,7 +227,13 @@ def delete_all(
             raise InputError(f"{name} is given twice, beside filters and in them")
         ids[name] = value if ids[name] is None else ids[name]
     scope = checks.scope_to_delete(ids)
-    yield from call("delete_all", p_tenant=store.tenant, **scope.args(), p_filters=rest or None)
+    yield from call(
+        "delete_all",
+        p_tenant=store.tenant,
+        **scope.args(),
+        p_filters=rest or None,
+        p_actor=checks.actor(actor),
+    )
     return {"message": "Memories deleted successfully!"}
 
 
@@ -253,9 +265,9 @@ def scopes(
     return [shapes.scope(row) for row in rows]
 
 
-def reset(store: Store) -> Flow[None]:
+def reset(store: Store, actor: object = None) -> Flow[None]:
     """Forget everything of this tenant."""
-    yield from call("reset", p_tenant=store.tenant)
+    yield from call("reset", p_tenant=store.tenant, p_actor=checks.actor(actor))
 
 
 def _ids_and_rest(filters: object) -> tuple[dict[str, Any], dict[str, Any]]:

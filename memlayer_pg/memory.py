@@ -39,7 +39,8 @@ class Memory(Core):
     """Long-term memory for agents, in Postgres; may be shared by threads and survives a fork.
 
     Every method takes `connection=`: a psycopg Connection, or a SQLAlchemy Connection or Session on
-    postgresql+psycopg, to read and write in its transaction, which is left for you to commit.
+    postgresql+psycopg, to read and write in its transaction, which is left for you to commit. Those
+    that write take `actor=`: whom the history shall name beside the login, at most 255 bytes.
     """
 
     def _wire(self) -> None:
@@ -59,6 +60,7 @@ class Memory(Core):
         memory_type: str | None = None,
         prompt: str | None = None,
         idempotency_key: str | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Remember what was said: `{"results": [{"id", "memory", "event": "ADD"}, …]}`.
@@ -88,6 +90,7 @@ class Memory(Core):
                 memory_type=memory_type,
                 prompt=prompt,
                 idempotency_key=idempotency_key,
+                actor=actor,
             ),
             connection,
         )
@@ -109,6 +112,7 @@ class Memory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        actor: str | None = None,
         connection: Any = None,
     ) -> Prepared:
         """Do the part of an update that asks the model; `apply` writes it, in your transaction."""
@@ -120,6 +124,7 @@ class Memory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                actor=actor,
             ),
             connection,
         )
@@ -272,6 +277,7 @@ class Memory(Core):
         expiration_date: date | str | Unset | None = UNSET,
         data: str | None = None,
         *,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Change a memory: `{"message": "Memory updated successfully!"}`.
@@ -289,6 +295,7 @@ class Memory(Core):
                 metadata=metadata,
                 expiration_date=expiration_date,
                 data=data,
+                actor=actor,
             ),
             connection,
         )
@@ -298,6 +305,7 @@ class Memory(Core):
         *,
         limit: int | None = None,
         on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
     ) -> dict[str, int]:
         """Give memories that wait for a vector theirs: `{"embedded": n, "pending": left}`.
 
@@ -306,7 +314,7 @@ class Memory(Core):
         many are done and how many there are. Each is written by itself, so what was done stays when
         the embedder fails or the call is interrupted; one that others go on changing is left.
         """
-        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress)
+        flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return self._run(flow, None)
 
     def import_memories(
@@ -349,9 +357,11 @@ class Memory(Core):
         )
         return self._run(flow, connection)
 
-    def delete(self, memory_id: str, *, connection: Any = None) -> dict[str, Any]:
+    def delete(
+        self, memory_id: str, *, actor: str | None = None, connection: Any = None
+    ) -> dict[str, Any]:
         """Forget one memory, not its history; MemoryNotFound, a ValueError, when there is none."""
-        return self._run(flows.delete(self._store, memory_id), connection)
+        return self._run(flows.delete(self._store, memory_id, actor), connection)
 
     def delete_all(
         self,
@@ -360,6 +370,7 @@ class Memory(Core):
         run_id: str | None = None,
         *,
         filters: Mapping[str, Any] | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Forget every memory that carries at least these ids, and matches `filters` if given.
@@ -367,7 +378,7 @@ class Memory(Core):
         ScopeMissing, a ValueError, when no id is given: `reset` is for that.
         """
         return self._run(
-            flows.delete_all(self._store, user_id, agent_id, run_id, filters), connection
+            flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
 
     def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
@@ -396,9 +407,9 @@ class Memory(Core):
         """Every user, agent and run that has memories, with how many; ids narrow it to theirs."""
         return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
-    def reset(self, *, connection: Any = None) -> None:
+    def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
         """Forget everything of this tenant: memories, history, messages, entities."""
-        self._run(flows.reset(self._store), connection)
+        self._run(flows.reset(self._store, actor), connection)
 
     def close(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""

@@ -25,9 +25,12 @@ Progress = Callable[[int, int], None]
 """Told how many memories are embedded and how many there are to be."""
 
 
-def embed_pending(store: Store, *, limit: object, on_progress: Progress | None) -> Flow[Row]:
+def embed_pending(
+    store: Store, *, limit: object, on_progress: Progress | None, actor: object = None
+) -> Flow[Row]:
     """Give memories that wait for a vector theirs, until none is left or `limit` is reached."""
     most = None if limit is None else checks.at_least_one("limit", limit)
+    label = checks.actor(actor)
     waiting = yield from _count(store)
     wanted = waiting if most is None else min(waiting, most)
     done = 0
@@ -41,7 +44,7 @@ def embed_pending(store: Store, *, limit: object, on_progress: Progress | None) 
             after = rows[-1]["id"]
             for update in (yield from _updates(store, rows)):
                 try:
-                    yield from call("update", **update)
+                    yield from call("update", **update, p_actor=label)
                 except VersionConflict:
                     overtaken = True
                 except MemoryNotFound:  # deleted meanwhile

@@ -46,6 +46,7 @@ def prepare_update(
     metadata: object,
     expiration_date: object,
     data: object,
+    actor: object = None,
     embedded: list[Embedded] | None = None,
 ) -> Flow[Prepared]:
     """Check everything; read the memory and embed the new text, when there is one.
@@ -74,6 +75,7 @@ def prepare_update(
         "p_metadata": found,
         "p_expires_on": expires_on,
         "p_clear_expiration": clear or None,
+        "p_actor": checks.actor(actor),
     }
     if wording is None:
         return Prepared("update", args)

@@ -81,6 +81,7 @@ def prepare_add(
     memory_type: object = None,
     prompt: object = None,
     idempotency_key: object = None,
+    actor: object = None,
 ) -> Flow[Prepared]:
     """Check everything, then let the models do their part."""
     expires_on = checks.expiration_date(expiration_date)
@@ -96,6 +97,7 @@ def prepare_add(
         "p_metadata": metadata_ or None,
         "p_expires_on": expires_on,
         "p_observed_at": said_at,
+        "p_actor": checks.actor(actor),
     }
     key = checks.idempotency_key(idempotency_key)
     if key is not None:
