@@ -27,12 +27,12 @@ LOGINS = """
 select r.rolname,
        array(select k.kind from unnest(%(kinds)s::text[], %(roles)s::text[])
                              with ordinality k (kind, role, n)
-              where pg_has_role(r.oid, to_regrole(k.role), 'member') order by k.n),
+              where pg_has_role(r.oid, to_regrole(k.role), 'usage') order by k.n),
        array(select t.tenant from memlayer.tenant_role t where t.role = r.rolname order by 1)
   from pg_roles r
  where not r.rolsuper and r.rolname <> all (%(roles)s::text[])
    and exists (select from unnest(%(roles)s::text[]) k (role)
-                where pg_has_role(r.oid, to_regrole(k.role), 'member'))
+                where pg_has_role(r.oid, to_regrole(k.role), 'usage'))
  order by 1
 """
 
@@ -101,7 +101,7 @@ def grant(
     with conn.transaction():
         _require(conn, login, f"create role {login} login;")
         _require(conn, role, "memlayer db roles")
-        if not _is_member(conn, login, role):
+        if not _grantors(conn, login, role):
             with _allowed(conn, f"grant {role}", f"grant {role} to {login};"):
                 conn.execute(SQL("grant {} to {}").format(Identifier(role), Identifier(login)))
         return [tenant for tenant in tenants if _bind(conn, "bind_tenant", login, tenant)]
@@ -121,11 +121,14 @@ def revoke(
             return []
         lost = []
         for role in [_role(kind)] if kind else [role for role, _ in ROLES.values()]:
-            if _exists(conn, role) and _exists(conn, login) and _is_member(conn, login, role):
-                with _allowed(conn, f"revoke {role}", f"revoke {role} from {login};"):
-                    statement = SQL("revoke {} from {}")
-                    conn.execute(statement.format(Identifier(role), Identifier(login)))
-                lost.append(role)
+            for grantor in _grantors(conn, login, role):
+                statement = SQL("revoke {} from {}").format(Identifier(role), Identifier(login))
+                if conn.info.server_version >= 160000:  # a grant of each grantor stands by itself
+                    statement += SQL(" granted by {}").format(Identifier(grantor))
+                with _allowed(conn, f"revoke {role}", f"{statement.as_string(conn)};"):
+                    conn.execute(statement)
+                if role not in lost:
+                    lost.append(role)
         if not any(entry["login"] == login for entry in logins(conn)):
             _bind(conn, "unbind_tenant", login, None)
         return lost
@@ -147,13 +150,15 @@ def _require(conn: psycopg.Connection[Any], role: str, remedy: str) -> None:
         raise DatabaseError(f"there is no role {role}", sqlstate="42704", hint=f"Run: {remedy}")
 
 
-def _is_member(conn: psycopg.Connection[Any], login: str, role: str) -> bool:
-    [[found]] = conn.execute(
-        "select exists (select from pg_auth_members m join pg_roles r on r.oid = m.roleid "
-        "join pg_roles l on l.oid = m.member where (l.rolname, r.rolname) = (%s, %s))",
+def _grantors(conn: psycopg.Connection[Any], login: str, role: str) -> list[str]:
+    """Who granted a login a role, so that it has the rights of that."""
+    rows = conn.execute(
+        "select distinct g.rolname from pg_auth_members m join pg_roles r on r.oid = m.roleid "
+        "join pg_roles l on l.oid = m.member join pg_roles g on g.oid = m.grantor "
+        "where (l.rolname, r.rolname) = (%s, %s) and pg_has_role(l.oid, r.oid, 'usage')",
         [login, role],
     )
-    return bool(found)
+    return [grantor for [grantor] in rows]
 
 
 def _bind(conn: psycopg.Connection[Any], function: str, login: str, tenant: str | None) -> bool:

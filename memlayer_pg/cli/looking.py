@@ -57,9 +57,8 @@ def _looked(name: str, look: Look, conn: psycopg.Connection[Any], config: Config
             return look(conn, config)
     except DatabaseError as error:
         if error.sqlstate == NOT_ALLOWED:
-            return Check(
-                name, "warn", error.message, "The owner of the schema, or memlayer_admin, may look."
-            )
+            owner = "The owner of the schema, or memlayer_admin, may look."
+            return Check(name, "warn", error.message, error.suggestion or owner)
         if error.sqlstate in NOT_THERE:
             return Check(name, "warn", "cannot be looked at without the schema")
         raise

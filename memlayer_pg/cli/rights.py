@@ -12,9 +12,9 @@ if TYPE_CHECKING:
 
 STANDING = """
 select session_user::text, r.rolsuper, r.rolbypassrls,
-       pg_has_role(session_user, n.nspowner, 'member'),
+       pg_has_role(session_user, n.nspowner, 'usage'),
        array(select k.kind from unnest(%s::text[], %s::text[]) with ordinality k (kind, role, n)
-              where pg_has_role(session_user, to_regrole(k.role), 'member') order by k.n)
+              where pg_has_role(session_user, to_regrole(k.role), 'usage') order by k.n)
   from pg_roles r
   cross join pg_namespace n
  where r.rolname = session_user and n.nspname = 'memlayer'

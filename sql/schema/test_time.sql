@@ -8,7 +8,7 @@ create or replace function memlayer.test_time()
 as $$
 begin
   -- current_user is the owner here. To anybody else it would be a way to write history with another time.
-  if pg_has_role(session_user, current_user, 'member') then
+  if pg_has_role(session_user, current_user, 'usage') then
     return nullif(current_setting('memlayer.now', true), '')::timestamptz;
   end if;
   return null;

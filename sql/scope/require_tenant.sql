@@ -15,8 +15,8 @@ begin
       hint    = 'Run: set standard_conforming_strings = on';
   end if;
   -- session_user is who logged in, which "set role" does not change. current_user is the owner here.
-  if pg_has_role(session_user, current_user, 'member')
-     or pg_has_role(session_user, to_regrole('memlayer_admin'), 'member')
+  if pg_has_role(session_user, current_user, 'usage')
+     or pg_has_role(session_user, to_regrole('memlayer_admin'), 'usage')
   then
     return;
   end if;
