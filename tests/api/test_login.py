@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import psycopg
@@ -77,14 +77,15 @@ def test_every_usual_operation_works_for_an_app(
 def test_another_tenant_is_refused_by_a_class_of_its_own(
     make: Make, logins: dict[str, str]
 ) -> None:
-    elsewhere: Any = make(dsn=logins["app"], tenant="of somebody else".replace(" ", "-"))
-    for call in (
+    elsewhere: Any = make(dsn=logins["app"], tenant="of-somebody-else")
+    calls: list[Callable[[], Any]] = [
         lambda: elsewhere.search("tea", filters=ANN),
         lambda: elsewhere.get(NOWHERE),
         lambda: elsewhere.history(NOWHERE),
         lambda: elsewhere.add("tea", user_id="ann", infer=False),
         lambda: elsewhere.delete_all("ann"),
-    ):
+    ]
+    for call in calls:
         with pytest.raises(TenantNotAllowed, match="may not use tenant of-somebody-else") as raised:
             call()
         assert raised.value.sqlstate == "ML007"
