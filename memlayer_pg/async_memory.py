@@ -275,6 +275,7 @@ class AsyncMemory(Core):
         embed: bool = False,
         dry_run: bool = False,
         on_progress: importing.Progress | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         flow = importing.import_memories(
@@ -287,6 +288,7 @@ class AsyncMemory(Core):
             embeds=embed,
             dry_run=dry_run,
             on_progress=on_progress,
+            actor=actor,
         )
         return await self._run(flow, connection)
 

@@ -42,10 +42,12 @@ def import_memories(
     embeds: bool,
     dry_run: bool,
     on_progress: Progress | None,
+    actor: object = None,
 ) -> Flow[dict[str, Any]]:
     """Store ready memories; the result counts them, and names those that are in conflict."""
     ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
     scope = checks.Scope(**{name: checks.scope_id(name, value) for name, value in ids.items()})
+    label = checks.actor(actor)
     total = len(rows) if isinstance(rows, Sequence) else None
     tally = Tally(dry_run)
     for batch in ahead(batches(ready(rows, checks.optional_text("model", model), scope))):
@@ -58,6 +60,7 @@ def import_memories(
                 p_tenant=store.tenant,
                 **_arguments(batch, tally.left_over),
                 p_dry_run=dry_run or None,
+                p_actor=label,
                 p_usage={"embedding_tokens": tokens} if tokens else None,
             )
         except DatabaseError as error:

@@ -328,6 +328,7 @@ class Memory(Core):
         embed: bool = False,
         dry_run: bool = False,
         on_progress: importing.Progress | None = None,
+        actor: str | None = None,
         connection: Any = None,
     ) -> dict[str, Any]:
         """Store ready memories: dictionaries as `get_all` gives them or `memlayer export` writes.
@@ -354,6 +355,7 @@ class Memory(Core):
             embeds=embed,
             dry_run=dry_run,
             on_progress=on_progress,
+            actor=actor,
         )
         return self._run(flow, connection)
 

@@ -39,6 +39,7 @@
 -- Scopes and filters
 \ir scope/require_tenant.sql
 \ir scope/login_tenants.sql
+\ir scope/require_ids.sql
 \ir scope/require_scope.sql
 \ir scope/scope_predicate.sql
 \ir scope/today.sql

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 STANDING = """
 select session_user::text, r.rolsuper, r.rolbypassrls,
        pg_has_role(session_user, n.nspowner, 'usage'),
+       has_function_privilege(session_user, 'memlayer.handshake()', 'execute'),
        array(select k.kind from unnest(%s::text[], %s::text[]) with ordinality k (kind, role, n)
               where pg_has_role(session_user, to_regrole(k.role), 'usage') order by k.n)
   from pg_roles r
@@ -46,7 +47,7 @@ def role(conn: psycopg.Connection[Any], config: Config) -> Check:
     row = conn.execute(STANDING, [kinds, names]).fetchone()
     if row is None:
         return Check("role", "warn", "cannot be looked at without the schema")
-    login, is_super, bypasses, owns, has = row
+    login, is_super, bypasses, owns, calls, has = row
     if is_super:
         said = f"{login} is a superuser: it has every tenant, and no row is hidden from it"
         if config.dsn is None:
@@ -54,6 +55,9 @@ def role(conn: psycopg.Connection[Any], config: Config) -> Check:
         return Check("role", "warn", said, f"Give programs a login of their own: {GRANT}")
     if owns:
         return Check("role", "ok", f"{login} owns the schema: it has every tenant, and all rights")
+    if not has and calls:
+        said = f"{login} has no role of ours, only what somebody granted it by hand"
+        return Check("role", "warn", said, GRANT.replace("LOGIN", login))
     if not has:
         said = f"{login} has no role of ours, and may not call our functions"
         return Check("role", "fail", said, GRANT.replace("LOGIN", login))

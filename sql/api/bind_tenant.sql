@@ -11,7 +11,7 @@ as $$
 begin
   perform memlayer.require_tenant(p_tenant);
   -- Checks the name of the tenant as every call does.
-  perform memlayer.require_scope(p_tenant, 'anybody', null, null);
+  perform memlayer.require_ids(p_tenant, 'anybody', null, null);
   if not exists (select from pg_roles where rolname = p_role) then
     raise exception using
       errcode = '42704',

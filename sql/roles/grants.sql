@@ -5,11 +5,12 @@ declare
   -- Functions that programs call.
   c_app constant text[] := array[
     'add', 'recall_context', 'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'update', 'delete',
-    'delete_all', 'history', 'messages', 'scopes', 'handshake', 'login_tenants'];
+    'delete_all', 'history', 'messages', 'scopes', 'import_memories', 'import_links', 'export_memories', 'handshake',
+    'login_tenants'];
   -- Functions that only read. The rest is what tables and row-level security call: they read nothing.
   c_reader constant text[] := array[
-    'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'history', 'messages', 'scopes', 'handshake',
-    'login_tenants', 'now', 'test_time', 'today', 'fold', 'lower_case'];
+    'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'history', 'messages', 'scopes', 'export_memories',
+    'handshake', 'login_tenants', 'now', 'test_time', 'today', 'fold', 'lower_case'];
   -- Functions for operators, who also have those above.
   c_admin constant text[] := array[
     'reset', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',

@@ -67,6 +67,9 @@ def test_every_usual_operation_works_for_an_app(
     assert memory.embed_pending() == {"embedded": 1, "pending": 0}
     assert memory.add_many([{"messages": "hello", "user_id": "bob", "infer": False}])[0]["results"]
     memory.delete(id_)
+    exported = memory.get_all(filters={"user_id": "bob"})["results"]
+    memory.delete_all("bob")
+    assert memory.import_memories(exported)["added"] == 1
     memory.delete_all("bob")
     memory.delete_all("ann")
     assert memory.scopes() == []
@@ -129,11 +132,12 @@ def test_each_write_can_say_who_acted(memory: Any, sql: Any) -> None:
     memory.embed_pending(actor="clerk 5")
     memory.delete_all("bob", actor="clerk 6")
     memory.delete(id_, actor="clerk 7")
+    memory.import_memories([{"memory": "moo", "user_id": "cow"}], embed=True, actor="clerk 8")
     assert [entry.get("actor") for entry in memory.history(id_)] == [
         "clerk 1", "clerk 2", "clerk 3", None, "clerk 5", "clerk 7",
     ]  # fmt: skip
     labels = sql("select actor from memlayer.change where tenant = %(tenant)s order by actor")
-    assert labels == [(f"clerk {n}",) for n in range(1, 8)]
+    assert labels == [(f"clerk {n}",) for n in range(1, 9)]
     for wrong in ("", " ", "x" * 256, 7):
         with pytest.raises(InputError, match="actor"):
             memory.delete(id_, actor=wrong)

@@ -261,9 +261,12 @@ def test_a_role_that_cannot_compare_the_schema_is_told_who_can(server: str, alon
         conn.execute(f"create role {role} login")
         conn.execute(f"grant usage on schema memlayer to {role}")
         conn.execute(f"grant select on all tables in schema memlayer to {role}")
-    found = doctor(Shell(make_conninfo(alone.dsn, user=role)), "--offline")["schema"]
-    assert found["status"] == "ok"
-    assert "only its owner can compare it" in found["said"]
+        conn.execute(f"grant execute on all functions in schema memlayer to {role}")
+    told = doctor(Shell(make_conninfo(alone.dsn, user=role)), "--offline")
+    assert told["schema"]["status"] == "ok"
+    assert "only its owner can compare it" in told["schema"]["said"]
+    assert told["role"]["status"] == "warn"
+    assert "granted it by hand" in told["role"]["said"]
     with psycopg.connect(alone.dsn) as conn:
         conn.execute(f"drop owned by {role}")
         conn.execute(f"drop role {role}")
