@@ -20,8 +20,7 @@ declare
     'memlayer_app', c_app, 'memlayer_reader', c_reader, 'memlayer_admin', c_app || c_reader || c_admin);
   v_function record;
   v_role     text;
-  v_vector   text := (select quote_ident(n.nspname) from pg_catalog.pg_extension e
-                        join pg_catalog.pg_namespace n on n.oid = e.extnamespace where e.extname = 'vector');
+  v_vector   regnamespace := (select e.extnamespace from pg_catalog.pg_extension e where e.extname = 'vector');
 begin
   for v_function in
     select p.oid::regprocedure as signature, p.proname as name, p.proacl is null or p.proacl::text ~ '[{,]=X' as is_public
