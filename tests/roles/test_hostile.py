@@ -133,6 +133,7 @@ PAYLOADS = [
 
 @pytest.mark.parametrize("payload", PAYLOADS)
 def test_what_a_login_writes_stays_data(app: Connection, owner: Connection, payload: str) -> None:
+    # Case B146.
     before = count(owner, "memory")
     spaceless = payload.replace(" ", "_")
     [own] = add(

@@ -8,6 +8,7 @@ import pytest
 from psycopg import errors as refused
 from psycopg.sql import SQL, Identifier
 
+from memlayer_pg import errors
 from tests.roles.store import Store, vector
 from tests.sql.calls import Connection, add, call
 
@@ -87,6 +88,12 @@ def test_history_names_the_login_and_the_call_whatever_the_login_sets(
         (login, "till 7", True, login, operation, True, True, True)
         for operation in ("add", "update", "delete")
     ]
+
+
+def test_an_add_is_not_recorded_as_something_else(app: Connection) -> None:
+    for operation in ("reset", "delete_all", ""):
+        with pytest.raises(errors.NotStorable, match="is not what an add is recorded as"):
+            add(app, "Ann is deleted", tenant="acme", operation=operation)
 
 
 @pytest.mark.parametrize("word", ["app", "reader", "admin"])

@@ -66,6 +66,7 @@ def test_an_app_calls_what_is_listed_and_no_helper(app: Connection, owner: Conne
 def test_a_reader_sees_the_rows_of_its_tenants_in_every_table_and_view(
     store: Store, reader: Connection, owner: Connection
 ) -> None:
+    # Case B148.
     for name in names(owner, OF_TENANTS):
         [[all_]] = owner.execute(f"select count(distinct tenant) from memlayer.{name}".encode())
         assert all_ == 3, f"nothing of all tenants to see in {name}"
