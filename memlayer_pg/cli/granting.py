@@ -100,10 +100,10 @@ def grant(settings: Settings, login: str, kind: str, tenants: tuple[str, ...]) -
 @tenants_option
 @pass_settings
 def revoke(settings: Settings, login: str, kind: str | None, tenants: tuple[str, ...]) -> None:
-    """Take from LOGIN these tenants or, where none is named, what it may do.
+    """Take tenants from LOGIN, or all it may do.
 
-    With the last of its roles go its tenants, too. A login that loses its last tenant and keeps a
-    role has 'default'.
+    The tenants that are named; where none is, its roles. With the last of its roles go its tenants,
+    too. A login that loses its last tenant and keeps a role has 'default'.
     """
     from memlayer_pg import roles as granting
 

@@ -13,7 +13,10 @@ if TYPE_CHECKING:
 STANDING = """
 select session_user::text, r.rolsuper, r.rolbypassrls,
        pg_has_role(session_user, n.nspowner, 'usage'),
-       has_function_privilege(session_user, 'memlayer.handshake()', 'execute'),
+       has_schema_privilege(session_user, n.oid, 'usage')
+         and exists (select from pg_proc p
+                      where p.pronamespace = n.oid and p.proname = 'handshake'
+                        and has_function_privilege(session_user, p.oid, 'execute')),
        array(select k.kind from unnest(%s::text[], %s::text[]) with ordinality k (kind, role, n)
               where pg_has_role(session_user, to_regrole(k.role), 'usage') order by k.n)
   from pg_roles r
