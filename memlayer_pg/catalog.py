@@ -88,9 +88,11 @@ select 'statistics', s.stxname,
 union all
 select 'policy', format('%s on %s', p.polname, c.relname),
        concat_ws(' ', p.polcmd, p.polpermissive, pg_get_expr(p.polqual, p.polrelid),
-                 pg_get_expr(p.polwithcheck, p.polrelid))
+                 pg_get_expr(p.polwithcheck, p.polrelid),
+                 obj_description(p.oid, 'pg_policy'))
   from pg_policy p
   join ours c on c.oid = p.polrelid
+ where p.polroles = '{0}'
 """
 
 

@@ -12,6 +12,7 @@ from memlayer_pg.errors import DatabaseError, SchemaMissing, SchemaTooNew, Schem
 HANDSHAKE = Call("handshake")
 NOT_THERE = ("3F000", "42883", "42P01")
 """SQLSTATEs of a schema, function or table that does not exist."""
+NOT_ALLOWED = "42501"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,13 @@ def read(rows: list[Row], where: str) -> Known:
 
 
 def missing(error: DatabaseError, where: str) -> DatabaseError | SchemaMissing:
-    """What a failed handshake means: SchemaMissing, or the error itself."""
+    """What a failed handshake means: SchemaMissing, or the error itself with what to do."""
+    if error.sqlstate == NOT_ALLOWED:
+        return DatabaseError(
+            f"the login has no rights in the memlayer schema of {where}: {error.message}",
+            sqlstate=error.sqlstate,
+            hint="Let an administrator run: memlayer db grant LOGIN --as app",
+        )
     if error.sqlstate not in NOT_THERE:
         return error
     return SchemaMissing(

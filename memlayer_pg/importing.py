@@ -48,6 +48,7 @@ def import_memories(
     ids = {"user_id": user_id, "agent_id": agent_id, "run_id": run_id}
     label = checks.actor(actor)
     scope = checks.Scope(**{name: checks.scope_id(name, value) for name, value in ids.items()})
+    label = checks.actor(actor)
     total = len(rows) if isinstance(rows, Sequence) else None
     tally = Tally(dry_run)
     for batch in ahead(batches(ready(rows, checks.optional_text("model", model), scope))):

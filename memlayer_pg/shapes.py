@@ -74,8 +74,11 @@ def _details(details: dict[str, Any]) -> dict[str, Any]:
 
 
 def event(row: Row) -> dict[str, Any]:
-    """What history gives of one change."""
-    return {
+    """What history gives of one change.
+
+    mem0 has not actor, which is there where the call named one.
+    """
+    found = {
         "id": str(row["id"]),
         "memory_id": str(row["memory_id"]),
         "old_memory": row["old_memory"],
@@ -87,6 +90,9 @@ def event(row: Row) -> dict[str, Any]:
         "actor_id": row["actor_id"],
         "role": row["role"],
     }
+    if row["actor"] is not None:
+        found["actor"] = row["actor"]
+    return found
 
 
 def restored(row: Row) -> dict[str, Any]:

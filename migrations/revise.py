@@ -54,6 +54,9 @@ def downgrade() -> None:
     {down}
 '''
 
+ALWAYS = ("roles/policies.sql", "roles/grants.sql")
+"""Run by every revision: everybody may execute a new function, and nobody is granted it."""
+
 NOTED = re.compile(r"(?<=<!-- note the revision -->\n```text\n).*?(?=```)", re.DOTALL)
 
 
@@ -167,7 +170,8 @@ def write(change: Change, title: str, left: Laid, wanted: Laid) -> None:
     """The revision, and the texts that it replaces."""
     old, new, changed, removed = change.old, change.new, change.changed, change.removed
     by_hand = [path for path in changed if path in old and ONCE.search(new[path])]
-    files = [path for path in new if path in {*changed, *dragged(left, wanted)} - {*by_hand}]
+    again = {*changed, *dragged(left, wanted), *ALWAYS} - {*by_hand}
+    files = [path for path in new if path in again]
     up = way(left, wanted, by_hand, "schema.apply(FILES, at=revision)", "revision")
     restore = "schema.restore([*FILES, *REMOVED], at=down_revision)"
     down = way(wanted, left, by_hand, restore, "down_revision")

@@ -4,6 +4,7 @@
 \ir schema/memlayer.sql
 \ir schema/search_path.sql
 \ir schema/deployment.sql
+\ir schema/test_time.sql
 \ir schema/now.sql
 
 -- Words
@@ -35,9 +36,14 @@
 \ir tables/history.sql
 \ir tables/scope_statistic.sql
 \ir tables/term_statistic.sql
+\ir tables/tenant_role.sql
 \ir schema/handshake.sql
 
 -- Scopes and filters
+\ir scope/is_administrator.sql
+\ir scope/require_tenant.sql
+\ir scope/login_tenants.sql
+\ir scope/require_ids.sql
 \ir scope/require_scope.sql
 \ir scope/scope_predicate.sql
 \ir scope/today.sql
@@ -183,6 +189,8 @@
 \ir api/recall_check.sql
 \ir api/reset.sql
 \ir api/verify.sql
+\ir api/bind_tenant.sql
+\ir api/unbind_tenant.sql
 
 -- Views: for those who know tables and views only
 \ir views/memories.sql
@@ -193,3 +201,7 @@
 \ir views/changes.sql
 \ir views/daily_activity.sql
 \ir views/scope_sizes.sql
+
+-- Who may do what: these two come last, and are run again by every revision
+\ir roles/policies.sql
+\ir roles/grants.sql

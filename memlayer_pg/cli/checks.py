@@ -87,12 +87,11 @@ def schema(conn: psycopg.Connection[Any], config: Config) -> Check:
     from memlayer_pg.schema import HEAD
 
     try:
-        places.greeted(conn)
+        revision = places.greeted(conn)
     except SchemaMissing:
         return Check("schema", "fail", "there is none", UPGRADE)
     except SchemaError as error:
         return Check("schema", "fail", error.message, error.suggestion)
-    [revision] = one(conn, "select max(revision) from memlayer.deployment")
     if revision is not None and revision > HEAD:
         return Check("schema", "ok", f"revision {revision}, this version knows {HEAD}")
     said = "laid from sql/ without revisions" if revision is None else f"revision {revision}"

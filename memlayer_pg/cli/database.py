@@ -14,6 +14,7 @@ from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import Failed, WrongUse, say
+from memlayer_pg.cli.granting import grant, revoke, roles
 from memlayer_pg.cli.indexing import ann_index, recall_check, refresh_statistics
 from memlayer_pg.cli.language import set_language
 from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_settings
@@ -22,7 +23,7 @@ from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_setting
 @click.group(cls=Group, invoke_without_command=True)
 @click.pass_context
 def db(ctx: click.Context) -> None:
-    """The database: its schema, language and indexes."""
+    """The database: its schema, roles, language and indexes."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
@@ -158,7 +159,7 @@ def _known(revision: str | None) -> str:
     return schema.HEAD if revision in (None, "head") else str(revision)
 
 
-for command in (set_language, ann_index, refresh_statistics, recall_check):
+for command in (roles, grant, revoke, set_language, ann_index, refresh_statistics, recall_check):
     db.add_command(command)
 
 

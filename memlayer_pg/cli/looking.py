@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from memlayer_pg.cli import checks, places, scaling
+from memlayer_pg.cli import checks, places, rights, scaling
 from memlayer_pg.cli.checks import Check
 from memlayer_pg.config import Config
 from memlayer_pg.errors import DatabaseError, MemlayerError
@@ -23,6 +23,8 @@ LOOKS: dict[str, Look] = {
     "pgvector": checks.extension,
     "letters": checks.letters,
     "schema": checks.schema,
+    "role": rights.role,
+    "schemas": rights.schemas,
     "model": checks.model,
     "vectors": checks.pending,
     "scopes": scaling.scopes,
@@ -55,7 +57,8 @@ def _looked(name: str, look: Look, conn: psycopg.Connection[Any], config: Config
             return look(conn, config)
     except DatabaseError as error:
         if error.sqlstate == NOT_ALLOWED:
-            return Check(name, "warn", error.message, "Run this as the owner of the schema.")
+            owner = "The owner of the schema, or memlayer_admin, may look."
+            return Check(name, "warn", error.message, error.suggestion or owner)
         if error.sqlstate in NOT_THERE:
             return Check(name, "warn", "cannot be looked at without the schema")
         raise

@@ -85,17 +85,23 @@ def connection(dsn: str, name: str = "memlayer") -> Iterator[psycopg.Connection[
         yield conn
 
 
-def greeted(conn: psycopg.Connection[Any]) -> None:
-    """SchemaError unless the schema is there and one that this version works with."""
+def greeted(conn: psycopg.Connection[Any]) -> str | None:
+    """The newest revision, None where none is noted.
+
+    SchemaError unless the schema is there and one that this version works with.
+    """
     from memlayer_pg import db, handshake
     from memlayer_pg.errors import DatabaseError
     from memlayer_pg.pool import public
 
     where = public(conn.info.dsn)
     try:
-        handshake.read(db.perform(conn, handshake.HANDSHAKE), where)
+        rows = db.perform(conn, handshake.HANDSHAKE)
+        handshake.read(rows, where)
     except DatabaseError as error:
         raise handshake.missing(error, where) from error
+    revision: str | None = rows[0]["revision"]
+    return revision
 
 
 @contextmanager

@@ -22,6 +22,7 @@ create or replace function memlayer.add(
   returns table (fact int, id uuid, text text, event text, reason text)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   -- Everything is found by its key: a plan made for the values in hand is no better, and is made anew each time.
   set plan_cache_mode = force_generic_plan
@@ -42,6 +43,12 @@ begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id),
           memlayer.require_add(p_facts, p_entities, p_messages, p_idempotency_key, p_request_hash),
           memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
+  if coalesce(p_operation, '') not in ('add', 'procedural') then
+    raise exception using
+      errcode = 'ML005',
+      message = format('%L is not what an add is recorded as', p_operation),
+      hint    = 'Pass add or procedural in p_operation, or leave it out.';
+  end if;
 
   if p_idempotency_key is not null then
     -- Waits for a concurrent call with the same key, then finds what it stored.

@@ -12,14 +12,16 @@ create or replace function memlayer.as_of(
     version int, created_at timestamptz, updated_at timestamptz)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set jit = off
 as $$
 declare
   v_at     timestamptz := case when p_at < memlayer.now() then p_at else 'infinity' end;
-  v_config regconfig   := memlayer.text_search_config(p_tenant);
+  v_config regconfig;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
+  v_config := memlayer.text_search_config(p_tenant);
   perform memlayer.require_history(p_tenant, v_at, p_user_id, p_agent_id, p_run_id);
 
   return query execute format(

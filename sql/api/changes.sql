@@ -13,6 +13,7 @@ create or replace function memlayer.changes(
     database_role text, application_name text, client_address inet, recorded_at timestamptz, cursor text, has_more boolean)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
   set jit = off
@@ -21,6 +22,7 @@ as $$
 declare
   v_after record;
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_top_k(p_top_k);
   select * into v_after from memlayer.cursor_position(p_after);
   return query

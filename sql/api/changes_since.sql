@@ -10,6 +10,7 @@ create or replace function memlayer.changes_since(
     recorded_at timestamptz)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
 as $$
@@ -18,6 +19,7 @@ declare
   v_horizon bigint := memlayer.feed_horizon();
   v_after   record;
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_top_k(p_limit);
   select * into v_after from memlayer.feed_cursor(p_cursor);
 

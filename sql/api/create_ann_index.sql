@@ -2,12 +2,15 @@ create or replace function memlayer.create_ann_index(p_tenant text default 'defa
   returns regclass
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 declare
-  v_statement text   := memlayer.ann_index_statement(p_tenant);
+  v_statement text;
   v_model     bigint := (select d.id from memlayer.model d where d.tenant = p_tenant and d.state = 'active');
 begin
+  perform memlayer.require_tenant(p_tenant);
+  v_statement := memlayer.ann_index_statement(p_tenant);
   -- What an interrupted build beside writers left has the name already, and serves nobody.
   if memlayer.ann_index(p_tenant, v_model) is null then
     execute format('drop index if exists memlayer.%I', 'memory_ann_' || v_model);

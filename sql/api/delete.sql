@@ -7,6 +7,7 @@ create or replace function memlayer.delete(
   returns table (id uuid)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -17,6 +18,7 @@ declare
   v_old      record;
   v_entities uuid[];
 begin
+  perform memlayer.require_tenant(p_tenant);
   v_old := memlayer.lock_memory(p_tenant, p_id);
   perform memlayer.require_version(p_id, v_old.version, p_expected_version);
   perform set_config('memlayer.change_id', v_change::text, true);

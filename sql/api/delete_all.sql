@@ -9,6 +9,7 @@ create or replace function memlayer.delete_all(
   returns table (deleted bigint)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set jit = off
 as $$

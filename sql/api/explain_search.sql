@@ -22,6 +22,7 @@ create or replace function memlayer.explain_search(
   returns table (path text, legs jsonb, plan jsonb, statement text, prepared_ms float8)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set jit = off
 as $$

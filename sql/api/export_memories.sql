@@ -12,11 +12,13 @@ create or replace function memlayer.export_memories(
     embedding bytea, embedding_model text, entities jsonb, links jsonb)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set jit = off
 as $$
 #variable_conflict use_column
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_top_k(p_limit);
   return query execute format(
     $sql$

@@ -17,6 +17,7 @@ create or replace function memlayer.get_all(
     expires_on date, observed_at timestamptz, version int, cursor text, has_more boolean, total bigint, superseded_by uuid)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set jit = off
 as $$

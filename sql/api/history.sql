@@ -4,25 +4,36 @@ create or replace function memlayer.history(
 )
   returns table (
     id uuid, memory_id uuid, old_memory text, new_memory text, event text, created_at timestamptz, updated_at timestamptz,
-    is_deleted boolean, actor_id text, role text, version int, change_id uuid, database_role text, application_name text)
-  language sql
+    is_deleted boolean, actor_id text, role text, version int, change_id uuid, database_role text, application_name text,
+    actor text)
+  language plpgsql
   stable
   parallel safe
-begin atomic
-  select h.id, h.memory_id,
-         h.old_state ->> 'text',
-         h.new_state ->> 'text',
-         h.event,
-         (coalesce(h.new_state, h.old_state) ->> 'created_at')::timestamp at time zone 'UTC',
-         greatest(h.recorded_at, (coalesce(h.new_state, h.old_state) ->> 'created_at')::timestamp at time zone 'UTC'),
-         h.event = 'DELETE',
-         coalesce(h.new_state, h.old_state) ->> 'actor_id',
-         coalesce(h.new_state, h.old_state) ->> 'role',
-         h.version, h.change_id, h.database_role, h.application_name
-    from memlayer.history h
-   where h.tenant = p_tenant and h.memory_id = p_id
-   order by h.version;
+  security definer
+  set search_path from current
+  -- The plan is kept, and the tables grow.
+  set enable_seqscan = off
+as $$
+#variable_conflict use_column
+begin
+  perform memlayer.require_tenant(p_tenant);
+  return query
+    select h.id, h.memory_id,
+           h.old_state ->> 'text',
+           h.new_state ->> 'text',
+           h.event,
+           (coalesce(h.new_state, h.old_state) ->> 'created_at')::timestamp at time zone 'UTC',
+           greatest(h.recorded_at, (coalesce(h.new_state, h.old_state) ->> 'created_at')::timestamp at time zone 'UTC'),
+           h.event = 'DELETE',
+           coalesce(h.new_state, h.old_state) ->> 'actor_id',
+           coalesce(h.new_state, h.old_state) ->> 'role',
+           h.version, h.change_id, h.database_role, h.application_name, c.actor
+      from memlayer.history h
+      left join memlayer.change c on c.tenant = h.tenant and c.id = h.change_id
+     where h.tenant = p_tenant and h.memory_id = p_id
+     order by h.version;
 end;
+$$;
 
 comment on function memlayer.history is
-  'What happened to one memory, oldest first: created_at is the memory''s, updated_at the event''s. It outlives the memory.';
+  'What happened to one memory, oldest first: created_at is the memory''s, updated_at the event''s, actor the label that the call gave. It outlives the memory.';

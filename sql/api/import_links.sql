@@ -5,6 +5,7 @@ create or replace function memlayer.import_links(
   returns table (linked bigint, left_out bigint)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
 as $$
@@ -12,6 +13,7 @@ declare
   v_wanted bigint;
   v_found  bigint;
 begin
+  perform memlayer.require_tenant(p_tenant);
   with wanted as (
     select distinct l.memory_id, l.linked_id, coalesce(l.kind, 'related') as kind
       from jsonb_to_recordset(p_links) l (memory_id uuid, linked_id uuid, kind text)

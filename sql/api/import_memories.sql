@@ -12,6 +12,7 @@ create or replace function memlayer.import_memories(
   returns table (place int, id uuid, outcome text)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   -- Plans are made once, those of triggers too, and not for megabytes of input in hand. But tables that are
   -- being filled outgrow them: one that reads a whole table because it is small would do so for every row.
@@ -29,6 +30,7 @@ declare
   v_folded   text[];
   v_entities int := 0;
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_import(p_memories, p_entities);
   perform memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
 

@@ -14,6 +14,8 @@ create or replace function memlayer.keyword_search(
     expires_on date, observed_at timestamptz, version int, superseded_by uuid, score_details jsonb)
   language sql
   stable
+  security definer
+  set search_path from current
 begin atomic
   select * from memlayer.search(
     p_tenant => p_tenant, p_query => p_query, p_user_id => p_user_id, p_agent_id => p_agent_id, p_run_id => p_run_id,

@@ -7,6 +7,7 @@ create or replace function memlayer.messages(
   returns table (seq bigint, role text, content text, name text, created_at timestamptz)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off

@@ -7,12 +7,14 @@ create or replace function memlayer.pending(
   returns table (id uuid, text text, context text, version int, total bigint)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
   set jit = off
 as $$
 #variable_conflict use_column
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_top_k(p_limit);
   return query
     with page as (

@@ -9,6 +9,7 @@ create or replace function memlayer.recall_check(
   returns table (samples int, recall float8, exact_ms float8, indexed_ms float8)
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 declare

@@ -14,6 +14,7 @@ create or replace function memlayer.recall_context(
   returns table (messages jsonb, memories jsonb, replay jsonb)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -21,9 +22,10 @@ create or replace function memlayer.recall_context(
 as $$
 #variable_conflict use_column
 declare
-  v_model bigint := memlayer.readable_model(p_tenant, p_model, p_embedding);
+  v_model bigint;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
+  v_model := memlayer.readable_model(p_tenant, p_model, p_embedding);
 
   -- The id with the fewest memories, as a rule, leads.
   memories := case

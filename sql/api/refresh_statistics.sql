@@ -2,6 +2,7 @@ create or replace function memlayer.refresh_statistics(p_tenant text default 'de
   returns table (kind text, scope_id text, memories bigint, terms bigint)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set jit = off
 as $$
@@ -10,6 +11,7 @@ declare
   v_scope record;
   v_terms bigint;
 begin
+  perform memlayer.require_tenant(p_tenant);
   -- Of two at once the second waits here, and then writes over what the first has written.
   delete from memlayer.scope_statistic s where s.tenant = p_tenant;
   for v_scope in

@@ -5,12 +5,14 @@ create or replace function memlayer.reset(
   returns table (deleted bigint)
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 declare
   v_change  uuid := gen_random_uuid();
   v_deleted bigint;
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform set_config('memlayer.change_id', v_change::text, true);
   perform from memlayer.session s where s.tenant = p_tenant order by s.id for update;
 

@@ -12,6 +12,7 @@ create or replace function memlayer.restore(
     expires_on date, observed_at timestamptz, version int, pending boolean, context text, event text)
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 #variable_conflict use_column
@@ -20,6 +21,7 @@ declare
   v_last   memlayer.history;
   v_event  text;
 begin
+  perform memlayer.require_tenant(p_tenant);
   -- A deleted memory has no row to lock: its history says whose it was.
   select * into v_last from memlayer.history h where h.tenant = p_tenant and h.memory_id = p_id order by h.version limit 1;
   if not found then

@@ -7,12 +7,14 @@ create or replace function memlayer.scopes(
   returns table (kind text, id text, memories bigint, first_created_at timestamptz, last_updated_at timestamptz)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
   set jit = off
 as $$
 #variable_conflict use_column
 begin
+  perform memlayer.require_tenant(p_tenant);
   return query
     select i.kind, i.id, count(*), min(m.created_at), max(m.updated_at)
       from memlayer.memory m

@@ -25,6 +25,7 @@ create or replace function memlayer.search(
     expires_on date, observed_at timestamptz, version int, superseded_by uuid, score_details jsonb)
   language plpgsql
   stable
+  security definer
   set search_path from current
   set jit = off
 as $$

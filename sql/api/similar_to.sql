@@ -9,12 +9,14 @@ create or replace function memlayer.similar_to(
     expires_on date, observed_at timestamptz, version int, superseded_by uuid, score_details jsonb)
   language plpgsql
   stable
+  security definer
   set search_path from current
 as $$
 #variable_conflict use_column
 declare
   v_memory memlayer.memory;
 begin
+  perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_top_k(p_top_k);
   select * into v_memory from memlayer.memory m where m.tenant = p_tenant and m.id = p_memory_id;
   if not found then

@@ -7,6 +7,7 @@ create or replace function memlayer.undo(
   returns table (id uuid, text text, outcome text, event text, version int, pending boolean)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
   set jit = off
@@ -21,12 +22,19 @@ declare
   v_written  uuid[];
   v_events   text[];
 begin
+  perform memlayer.require_tenant(p_tenant);
   select * into v_done from memlayer.change c where c.tenant = p_tenant and c.id = p_change_id;
   if not found then
     raise exception using
       errcode = 'ML002',
       message = format('there is no change %s', coalesce(p_change_id::text, 'null')),
       hint    = 'memlayer.changes lists them.';
+  end if;
+  if v_done.database_role <> session_user and not memlayer.is_administrator() then
+    raise exception using
+      errcode = '42501',
+      message = format('login %s may not undo what %s did', session_user, v_done.database_role),
+      hint    = 'A login undoes its own calls; those of others are for members of memlayer_admin.';
   end if;
   if (select count(*) filter (where h.event <> 'BASELINE')
         from memlayer.history h

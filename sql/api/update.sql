@@ -19,6 +19,7 @@ create or replace function memlayer.update(
     expires_on date, observed_at timestamptz, version int, pending boolean, context text)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -33,6 +34,7 @@ declare
   v_named   record;
   v_gone    uuid[];
 begin
+  perform memlayer.require_tenant(p_tenant);
   v_old := memlayer.lock_memory(p_tenant, p_id);
   perform memlayer.require_version(p_id, v_old.version, p_expected_version);
   if p_entities is distinct from '[]' then

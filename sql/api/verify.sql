@@ -2,7 +2,11 @@ create or replace function memlayer.verify(p_tenant text default null)
   returns table (tenant text, problem text, memory_id uuid, detail text)
   language sql
   stable
+  security definer
+  set search_path from current
 begin atomic
+  select memlayer.require_tenant(p_tenant);
+
   with event as (
     select h.*,
            lag(h.version)   over w as version_before,

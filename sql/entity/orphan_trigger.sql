@@ -1,6 +1,7 @@
 create or replace function memlayer.drop_orphan()
   returns trigger
   language plpgsql
+  security definer
   set search_path from current
 as $$
 declare

@@ -1,6 +1,7 @@
 create or replace function memlayer.notify_change()
   returns trigger
   language plpgsql
+  security definer
   set search_path from current
 as $$
 begin

@@ -2,6 +2,7 @@ create or replace function memlayer.start_incarnation()
   returns int
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 declare

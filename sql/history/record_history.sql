@@ -1,6 +1,7 @@
 create or replace function memlayer.record_history()
   returns trigger
   language plpgsql
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off

@@ -1,6 +1,7 @@
 create or replace function memlayer.refuse_truncate()
   returns trigger
   language plpgsql
+  security definer
   set search_path from current
 as $$
 begin

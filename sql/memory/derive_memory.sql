@@ -1,6 +1,7 @@
 create or replace function memlayer.derive_memory()
   returns trigger
   language plpgsql
+  security definer
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
@@ -13,7 +14,7 @@ declare
   v_config  regconfig;
 begin
   if v_is_new then
-    perform memlayer.require_scope(new.tenant, new.user_id, new.agent_id, new.run_id);
+    perform memlayer.require_ids(new.tenant, new.user_id, new.agent_id, new.run_id);
   else
     if (new.tenant, new.id, new.user_id, new.agent_id, new.run_id)
        is distinct from (old.tenant, old.id, old.user_id, old.agent_id, old.run_id)

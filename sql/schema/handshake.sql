@@ -2,6 +2,8 @@ create or replace function memlayer.handshake()
   returns table (revision text, breaking_revision text, halfvec_oid bigint, server_version int, vector_version text)
   language sql
   stable
+  security definer
+  set search_path from current
 begin atomic
   select (select max(d.revision) from memlayer.deployment d),
          (select max(d.revision) from memlayer.deployment d where d.breaking),

@@ -3,8 +3,8 @@ create or replace function memlayer.now()
   language sql
   stable
   parallel safe
--- A test may set the clock; nobody else should.
-return coalesce(nullif(current_setting('memlayer.now', true), '')::timestamptz, statement_timestamp());
+-- A test may set the clock, and nobody else.
+return coalesce(case when current_setting('memlayer.now', true) <> '' then memlayer.test_time() end, statement_timestamp());
 
 comment on function memlayer.now is
-  'The time of the running statement, the same throughout one call: the clock of every function here. The setting memlayer.now replaces it in tests.';
+  'The time of the running statement, the same throughout one call: the clock of every function here. The setting memlayer.now replaces it in tests, for the owner of the schema alone.';

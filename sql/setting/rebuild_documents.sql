@@ -6,6 +6,7 @@ create or replace function memlayer.rebuild_documents(
   returns table (last_id uuid, rebuilt int, remaining bigint)
   language plpgsql
   volatile
+  security definer
   set search_path from current
   set plan_cache_mode = force_custom_plan
   set jit = off
@@ -14,6 +15,7 @@ declare
   v_config regconfig := memlayer.text_search_config(p_tenant);
   v_ids    uuid[];
 begin
+  perform memlayer.require_tenant(p_tenant);
   v_ids := array(
     select m.id from memlayer.memory m
      where m.tenant = p_tenant and (p_after is null or m.id > p_after)

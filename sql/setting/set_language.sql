@@ -5,11 +5,13 @@ create or replace function memlayer.set_language(
   returns regconfig
   language plpgsql
   volatile
+  security definer
   set search_path from current
 as $$
 declare
   v_config regconfig;
 begin
+  perform memlayer.require_tenant(p_tenant);
   if p_config is null then
     return memlayer.text_search_config(p_tenant);
   end if;

@@ -124,9 +124,10 @@ class Repository:
         self.write(path, self.read(path).replace(old, new))
 
     def add(self, path: str, text: str) -> None:
-        """A new file, the last one to be loaded."""
+        """A new file, the last one but for who may do what."""
         self.write(path, text)
-        self.write("all.sql", self.read("all.sql") + f"\\ir {path}\n")
+        last = "\\ir roles/policies.sql\n"
+        self.change("all.sql", last, f"\\ir {path}\n{last}")
 
     def remove(self, path: str) -> None:
         (self.root / "sql" / path).unlink()
@@ -444,5 +445,8 @@ def test_another_checkout_than_its_own_is_not_written_to(repository: Repository)
 
 
 def listed_files(text: str) -> list[str]:
-    """The files of sql/ that a revision names."""
-    return re.findall(r'^    "(.*?\.sql)"', text, re.MULTILINE)
+    """The files of sql/ that a revision names, but those that each one runs."""
+    always = ["roles/policies.sql", "roles/grants.sql"]
+    found = re.findall(r'^    "(.*?\.sql)"', text, re.MULTILINE)
+    assert [path for path in found if path in always] == always
+    return [path for path in found if path not in always]

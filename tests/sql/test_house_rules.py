@@ -27,6 +27,20 @@ API = sorted(path.stem for path in (schema.SQL / "api").glob("*.sql"))
 """What programs and people call; nothing else is called from Python, but for the handshake."""
 
 
+def granted() -> dict[str, set[str]]:
+    """The functions that sql/roles/grants.sql lists, by whom for: app, reader and admin."""
+    text = (schema.SQL / "roles" / "grants.sql").read_text("utf-8")
+    lists = re.findall(
+        r"c_(app|reader|admin) constant text\[\] := array\[(.*?)\];", text, re.DOTALL
+    )
+    return {role: set(re.findall(r"'(\w+)'", listed)) for role, listed in lists}
+
+
+GRANTED = granted()
+HARMLESS = {"now", "today", "fold", "lower_case", "changed_keys"}
+"""What defaults and generated columns call, as whoever writes the table; they read nothing."""
+
+
 def names(conn: Conn, query: str) -> list[str]:
     return [row[0] for row in conn.execute(query)]
 
@@ -97,7 +111,7 @@ def test_keys_and_indexes_that_can_start_with_the_tenant_do(conn: Conn) -> None:
           from pg_index x
           join pg_class i on i.oid = x.indexrelid
           join pg_am a on a.oid = i.relam and a.amname = 'btree'
-         where x.indrelid in (select c.oid from {TABLES})
+         where x.indrelid in (select c.oid from {TABLES} and c.relname <> 'tenant_role')
            and (select attname from pg_attribute
                  where attrelid = x.indrelid and attnum = x.indkey[0]) is distinct from 'tenant'""",
         )
@@ -162,6 +176,95 @@ def test_nothing_is_temporary_or_unlogged(conn: Conn) -> None:
         )
         == []
     )
+
+
+# --- rights ---------------------------------------------------------------------------------------
+
+
+def test_nobody_executes_a_function_because_everybody_may(conn: Conn) -> None:
+    assert (
+        names(
+            conn,
+            f"""
+        select proname from {FUNCTIONS}
+           and (p.proacl is null
+                or exists (select from aclexplode(p.proacl) a where a.grantee = 0))""",
+        )
+        == []
+    ), "sql/roles/grants.sql has to run last"
+
+
+def test_every_function_of_the_api_is_listed_in_the_grants() -> None:
+    listed = set().union(*GRANTED.values())
+    assert set(API) <= listed, "say in sql/roles/grants.sql for whom it is"
+    assert GRANTED["admin"] & (GRANTED["app"] | GRANTED["reader"]) == set(), (
+        "an admin has those, too"
+    )
+
+
+def test_the_grants_list_functions_that_there_are(conn: Conn) -> None:
+    assert set().union(*GRANTED.values()) <= set(names(conn, f"select proname from {FUNCTIONS}"))
+
+
+def test_what_roles_call_and_triggers_run_with_the_rights_of_the_owner(conn: Conn) -> None:
+    query = (
+        f"select proname from {FUNCTIONS} and (p.prosecdef or p.prorettype = 'trigger'::regtype)"
+    )
+    listed = set().union(*GRANTED.values()) - HARMLESS - {"exact_threshold"}
+    assert listed - set(names(conn, query)) == set()
+    assert names(conn, f"{query} and not p.prosecdef") == []
+
+
+def test_a_function_with_the_rights_of_the_owner_has_a_path_and_is_no_helper(conn: Conn) -> None:
+    query = (
+        f"select proname from {FUNCTIONS} and p.prosecdef and p.prorettype <> 'trigger'::regtype"
+    )
+    assert set(names(conn, query)) - set().union(*GRANTED.values()) == {"require_tenant"}
+    path = "array_to_string(p.proconfig, ',') like '%search_path=%'"
+    assert (
+        names(conn, f"select proname from {FUNCTIONS} and p.prosecdef and {path} is not true") == []
+    )
+
+
+def test_every_table_of_tenants_has_row_level_security(conn: Conn) -> None:
+    policy = """select from pg_policy p where p.polrelid = c.oid and p.polroles = '{0}'
+                   and p.polcmd = '*' and p.polname = 'tenants_of_the_login'"""
+    assert (
+        names(
+            conn,
+            f"""
+        select c.relname from {TABLES} and not (c.relrowsecurity and exists ({policy}))""",
+        )
+        == []
+    )
+
+
+def test_a_view_reads_tables_with_the_rights_of_who_asks(conn: Conn) -> None:
+    # Row-level security would be that of the owner, who sees all.
+    assert (
+        names(
+            conn,
+            """
+        select relname from pg_class
+         where relnamespace = 'memlayer'::regnamespace
+           and (relkind = 'm' or relkind = 'v'
+                and not 'security_invoker=true' = any (coalesce(reloptions, '{}')))""",
+        )
+        == []
+    )
+
+
+def test_the_tenant_is_checked_before_anything_else_is_said(conn: Conn) -> None:
+    # Whoever may not use a tenant is told nothing of it, whatever else is wrong with the call.
+    conn.execute("create role a_login_of_nobody")
+    for name in sorted((GRANTED["app"] | GRANTED["reader"]) & set(API)):
+        conn.execute(f"grant execute on function memlayer.{name} to a_login_of_nobody".encode())
+    conn.execute("grant usage on schema memlayer to a_login_of_nobody")
+    conn.execute("set local session authorization a_login_of_nobody")
+    for name in sorted((GRANTED["app"] | GRANTED["reader"]) & set(API)):
+        with pytest.raises(psycopg.Error) as raised, conn.transaction():
+            conn.execute(f"select * from memlayer.{name}(p_tenant => 'other')".encode())
+        assert raised.value.sqlstate == "ML007", name
 
 
 def test_parameters_begin_with_p(conn: Conn) -> None:
