@@ -25,16 +25,19 @@ create or replace function memlayer.prepare_search(
   set search_path from current
 as $$
 declare
-  v_fusion   text := memlayer.fusion(p_tenant, p_fusion);
-  v_is_past  boolean := coalesce(p_as_of < memlayer.now(), false);
+  v_fusion    text := memlayer.fusion(p_tenant, p_fusion);
+  v_is_past   boolean := coalesce(p_as_of < memlayer.now(), false);
   -- What memlayer.as_of gives is the scope's already.
-  v_where    text := concat_ws(' and ',
+  v_where     text := concat_ws(' and ',
     case when not v_is_past then memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id) end,
     memlayer.visible_predicate(p_show_expired, p_reference_date));
-  v_filter   text;
-  v_k1       float8 := memlayer.fusion_k1(v_fusion);
-  v_entities text;
-  v_legs     text;
+  v_filter    text;
+  v_k1        float8 := memlayer.fusion_k1(v_fusion);
+  v_entities  text;
+  v_legs      text;
+  v_memories  bigint;
+  v_indexed   float8;
+  v_threshold int;
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   perform memlayer.require_top_k(p_top_k);
@@ -76,16 +79,24 @@ begin
   has_superseded := v_is_past or exists (select from memlayer.link l where l.tenant = p_tenant and l.kind <> 'related');
 
   -- A large scope with stored statistics is not read in full; for vectors it takes an index, too. The past has neither.
-  select s.kind, s.scope_id into kind, scope_id
+  select s.kind, s.scope_id, s.memories into kind, scope_id, v_memories
     from memlayer.scope_statistic s
    where not v_is_past
      and s.tenant = p_tenant
      and (s.kind, s.scope_id) in (('user', p_user_id), ('agent', p_agent_id), ('run', p_run_id))
-     and (model is null or memlayer.ann_index(p_tenant, model) is not null)
    order by s.memories limit 1;
-  if kind is not null and not memlayer.has_at_most(
-    memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id), p_tenant, p_user_id, p_agent_id, p_run_id, day,
-    memlayer.exact_threshold(p_tenant))
+  if kind is not null and model is not null then
+    select c.reltuples into v_indexed from pg_class c where c.oid = memlayer.ann_index(p_tenant, model);
+    if not found then
+      kind := null;
+    end if;
+  end if;
+  v_threshold := case when kind is not null then memlayer.exact_threshold(p_tenant, v_indexed) end;
+  -- Whom one id stands for was counted when the statistics were stored.
+  if v_memories > v_threshold and (
+    num_nonnulls(p_user_id, p_agent_id, p_run_id) = 1
+    or not memlayer.has_at_most(
+      memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id), p_tenant, p_user_id, p_agent_id, p_run_id, day, v_threshold))
   then
     path := 'large';
     nearest := case when model is not null then memlayer.nearest(

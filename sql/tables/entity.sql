@@ -17,6 +17,11 @@ create table memlayer.entity (
   constraint entity_embedding_has_model check ((embedding is null) = (embedding_model is null))
 );
 
+-- A kept plan is to take every scope for a small part of the table, whoever has most of it today.
+alter table memlayer.entity alter column user_id set (n_distinct = -0.01);
+alter table memlayer.entity alter column agent_id set (n_distinct = -0.01);
+alter table memlayer.entity alter column run_id set (n_distinct = -0.01);
+
 alter table memlayer.entity alter column embedding set storage main;
 alter table memlayer.entity set (toast_tuple_target = 8160);
 

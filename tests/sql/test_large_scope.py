@@ -299,3 +299,35 @@ def test_a_reset_forgets_the_statistics(large: Connection) -> None:
     call(large, "reset")
     assert one(large, "select count(*) from memlayer.scope_statistic") == 0
     assert one(large, "select count(*) from memlayer.term_statistic") == 0
+
+
+def test_a_share_of_a_larger_index_is_read_in_full_for_longer(large: Connection) -> None:
+    def threshold(tenant: str, *indexed: float) -> int:
+        return int(
+            one(large, "select memlayer.exact_threshold(%s, %s)", tenant, *(indexed or (None,)))
+        )
+
+    assert [threshold("other", n) for n in (1_000, 80_000, 1_000_000)] == [20_000, 20_000, 70_711]
+    assert threshold("other") == 20_000
+    large.execute(
+        "insert into memlayer.setting (tenant, defaults) "
+        """values ('other', '{"exact_threshold": 7}')"""
+    )
+    assert threshold("other", 1_000_000) == 7
+
+
+def test_a_kept_plan_takes_every_scope_for_small_whoever_has_most_of_the_rows(
+    conn: Connection,
+) -> None:
+    """Else it would read a whole tenant for somebody with ten memories."""
+    conn.execute(
+        "insert into memlayer.memory (user_id, text) "
+        "select 'whale', 'word ' || n from generate_series(1, 3000) n"
+    )
+    for table in ("memory", "entity", "session"):
+        conn.execute(f"analyze memlayer.{table}".encode())
+    for table in ("memory", "entity", "session"):
+        for column in ("user_id", "agent_id", "run_id"):
+            query = f"select from memlayer.{table} where tenant = $1 and {column} = $2"
+            plan = one(conn, f"explain (generic_plan, format json) {query}")
+            assert plan[0]["Plan"]["Plan Rows"] <= 100, (table, column)
