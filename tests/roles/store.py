@@ -103,7 +103,7 @@ def fill(conn: Connection, tenant: str) -> None:
             {
                 "text": f"Zeppelin of {tenant} drinks coffee",
                 "entities": [1],
-                "links": [{"id": first, "kind": "updates"}],
+                "links": [{"id": first, "kind": "updates"}, {"id": first, "kind": "related"}],
                 "metadata": {"colour": "red"},
             }
         ],
@@ -112,6 +112,7 @@ def fill(conn: Connection, tenant: str) -> None:
         entity_embeddings=[vector(98)],
         model="toy",
     )
+    conn.execute("delete from memlayer.link where tenant = %s and kind = 'related'", [tenant])
     conn.execute("insert into memlayer.setting (tenant) values (%s)", [tenant])
     conn.execute(
         "insert into memlayer.scope_statistic values (%s, 'user', 'nobody', 1, 1)", [tenant]

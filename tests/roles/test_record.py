@@ -90,6 +90,22 @@ def test_history_names_the_login_and_the_call_whatever_the_login_sets(
     ]
 
 
+def test_a_login_undoes_what_it_did_itself_and_an_administrator_what_others_did(
+    store: Store, owner: Connection
+) -> None:
+    with store.connected("app") as app, store.connected("admin") as admin:
+        add(app, "Ann is undone", tenant="acme")
+        add(owner, "Ann is undone by an administrator", tenant="acme")
+        [theirs, own, *_] = call(app, "changes", tenant="acme", user_id="ann", top_k=2)
+        with pytest.raises(errors.DatabaseError, match="may not undo"):
+            call(app, "undo", tenant="acme", change_id=theirs["id"])
+        with pytest.raises(errors.TenantNotAllowed):
+            call(app, "undo", tenant="other", change_id=own["id"])
+        for login, change in ((app, own), (admin, theirs)):
+            [row] = call(login, "undo", tenant="acme", change_id=change["id"])
+            assert row["outcome"] == "undone"
+
+
 def test_an_add_is_not_recorded_as_something_else(app: Connection) -> None:
     for operation in ("reset", "delete_all", ""):
         with pytest.raises(errors.NotStorable, match="is not what an add is recorded as"):
