@@ -16,7 +16,7 @@ select a.tenant, a.day, a.user_id,
       from memlayer.history h
      where h.event <> 'BASELINE'
     union all
-    select c.tenant, (c.recorded_at at time zone 'UTC')::date, c.user_id, 'call',
+    select c.tenant, (c.recorded_at at time zone 'UTC')::date as day, c.user_id, 'call' as event,
            c.prompt_tokens, c.completion_tokens, c.embedding_tokens
       from memlayer.change c) a
  group by a.tenant, a.day, a.user_id;
