@@ -113,7 +113,7 @@ FILES: dict[str, str] = {
     "views/mentions.sql": "bf67c62b6ca4",
     "views/messages.sql": "ae8182dea8ce",
     "views/changes.sql": "ef01cd63bb19",
-    "views/daily_activity.sql": "fee1343c0f2d",
+    "views/daily_activity.sql": "5e1fc4304d25",
     "views/scope_sizes.sql": "f1a51e6a98e4",
     "roles/policies.sql": "f2132b991620",
     "roles/grants.sql": "29a80065cb26",
