@@ -29,7 +29,7 @@ declare
 begin
   perform memlayer.require_scope(p_tenant, p_user_id, p_agent_id, p_run_id);
   insert into memlayer.receipt (tenant, id, scope_digest, actor)
-  values (p_tenant, v_receipt, memlayer.scope_digest(p_tenant, p_user_id, p_agent_id, p_run_id),
+  values (p_tenant, v_receipt, memlayer.scope_digest(p_user_id, p_agent_id, p_run_id),
           case when p_actor in (p_user_id, p_agent_id, p_run_id) then null else p_actor end);
   -- By these the trigger knows that no history is to be written.
   perform set_config('memlayer.change_id', v_receipt::text, true), set_config('memlayer.recorded', 'ERASE', true);
