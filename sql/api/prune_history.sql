@@ -55,10 +55,10 @@ begin
   end if;
 
   -- Before anything goes: from now on nobody asks for what was before.
+  insert into memlayer.setting as s (tenant, history_begins_at) values (p_tenant, v_begin)
+  on conflict on constraint setting_pkey do update
+     set history_begins_at = greatest(s.history_begins_at, excluded.history_begins_at);
   if p_after is null then
-    insert into memlayer.setting as s (tenant, history_begins_at) values (p_tenant, v_begin)
-    on conflict on constraint setting_pkey do update
-       set history_begins_at = greatest(s.history_begins_at, excluded.history_begins_at);
     delete from memlayer.former_link l where l.tenant = p_tenant and l.ended_at < v_begin;
     -- The texts that calls returned.
     update memlayer.change c

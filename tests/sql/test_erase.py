@@ -120,6 +120,26 @@ def test_an_id_that_was_used_again_elsewhere_keeps_its_later_history(conn: Conne
     assert consistent(conn)
 
 
+def test_an_erasure_that_leaves_something_fails_as_a_whole(conn: Connection) -> None:
+    lived(conn, "ann")
+    before = everything(conn)
+    conn.execute(
+        "create function pg_temp.again() returns trigger language plpgsql as $$ begin"
+        "  insert into memlayer.session (user_id) values (old.user_id); return null;"
+        " end $$"
+    )
+    conn.execute(
+        "create trigger again after delete on memlayer.session"
+        " for each row execute function pg_temp.again()"
+    )
+    left = r"nothing was erased: .*\(session\)"
+    with pytest.raises(psycopg.DatabaseError, match=left) as raised, conn.transaction():
+        conn.execute("select memlayer.erase(p_user_id => 'ann')")
+    assert raised.value.sqlstate == "55000"
+    assert everything(conn) == before
+    assert count(conn, "receipt") == 0
+
+
 def test_an_erasure_names_somebody(conn: Connection) -> None:
     with pytest.raises(errors.ScopeMissing):
         call(conn, "erase")
