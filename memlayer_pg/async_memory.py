@@ -329,6 +329,20 @@ class AsyncMemory(Core):
             flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
 
+    @described_by(Memory.erase)
+    async def erase(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        return await self._run(
+            flows.erase(self._store, user_id, agent_id, run_id, actor), connection
+        )
+
     @described_by(Memory.restore)
     async def restore(
         self,

@@ -134,6 +134,13 @@ def scope_to_delete(ids: Mapping[str, object]) -> Scope:
     )
 
 
+def scope_to_erase(ids: Mapping[str, object]) -> Scope:
+    """The scope of an erasure; ScopeMissing when it names nobody."""
+    if scope := _scope(ids):
+        return scope
+    raise ScopeMissing("An erasure names at least one of: user_id, agent_id, run_id.")
+
+
 def scope_to_read(ids: Mapping[str, object]) -> Scope:
     """The scope of a reader; ScopeMissing when it names nobody."""
     if scope := _scope(ids):

@@ -250,6 +250,17 @@ def delete_all(
     return {"message": "Memories deleted successfully!"}
 
 
+def erase(
+    store: Store, user_id: object, agent_id: object, run_id: object, actor: object
+) -> Flow[dict[str, Any]]:
+    """Erase whatever carries at least these ids; the receipt."""
+    scope = checks.scope_to_erase({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    [row] = yield from call(
+        "erase", p_tenant=store.tenant, **scope.args(), p_actor=checks.actor(actor)
+    )
+    return shapes.receipt(row)
+
+
 def history(store: Store, memory_id: object) -> Flow[list[dict[str, Any]]]:
     """What happened to one memory, oldest first; [] when there never was one of this id."""
     wanted = checks.memory_id(memory_id)

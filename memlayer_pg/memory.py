@@ -405,6 +405,24 @@ class Memory(Core):
             flows.delete_all(self._store, user_id, agent_id, run_id, filters, actor), connection
         )
 
+    def erase(
+        self,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Erase for good whatever carries at least these ids, and give the receipt.
+
+        Memories, their history, messages, entities, and the ids, results and idempotency keys in
+        the records of calls go, in one transaction: nothing can be restored or undone. The receipt
+        has the count of each, `scope_digest`, and neither content nor ids; it stays in the table
+        `receipt`. Needs the role memlayer_admin. ScopeMissing when no id is given.
+        """
+        return self._run(flows.erase(self._store, user_id, agent_id, run_id, actor), connection)
+
     def restore(
         self,
         memory_id: str,

@@ -128,6 +128,27 @@ def operation(row: Row) -> dict[str, Any]:
     return found | {"created_at": moment(row["recorded_at"])}
 
 
+ERASED = (
+    "memories",
+    "history",
+    "messages",
+    "sessions",
+    "entities",
+    "mentions",
+    "links",
+    "changes",
+)
+
+
+def receipt(row: Row) -> dict[str, Any]:
+    """What erase gives: how much of what went, and who did it; no id of the scope."""
+    found = {"id": str(row["id"]), "scope_digest": row["scope_digest"]}
+    found |= {key: row[key] for key in ERASED}
+    found |= {key: row[key] for key in ("actor",) if row[key] is not None}
+    found |= {key: row[key] for key in ("database_role", "application_name")}
+    return found | {"created_at": moment(row["recorded_at"])}
+
+
 def change(row: Row) -> dict[str, Any]:
     """What changes_since gives of one change."""
     return {

@@ -37,6 +37,7 @@
 \ir tables/scope_statistic.sql
 \ir tables/term_statistic.sql
 \ir tables/tenant_role.sql
+\ir tables/receipt.sql
 \ir schema/handshake.sql
 
 -- Scopes and filters
@@ -46,6 +47,7 @@
 \ir scope/require_ids.sql
 \ir scope/require_scope.sql
 \ir scope/scope_predicate.sql
+\ir scope/scope_digest.sql
 \ir scope/today.sql
 \ir scope/day_read.sql
 \ir scope/lock_session.sql
@@ -188,6 +190,8 @@
 \ir api/create_ann_index.sql
 \ir api/recall_check.sql
 \ir api/reset.sql
+\ir api/erase.sql
+\ir api/prune_history.sql
 \ir api/verify.sql
 \ir api/bind_tenant.sql
 \ir api/unbind_tenant.sql

@@ -14,6 +14,7 @@ from memlayer_pg.cli.changing import delete, delete_all, reset, update
 from memlayer_pg.cli.checking import doctor, verify
 from memlayer_pg.cli.database import db
 from memlayer_pg.cli.embedding import embed_pending
+from memlayer_pg.cli.erasing import erase
 from memlayer_pg.cli.exporting import export
 from memlayer_pg.cli.failures import Program
 from memlayer_pg.cli.feeding import feed
@@ -34,6 +35,7 @@ COMMANDS = (
     update,
     delete,
     delete_all,
+    erase,
     reset,
     history,
     changes,

@@ -13,6 +13,7 @@ import click
 from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
+from memlayer_pg.cli.erasing import prune_history
 from memlayer_pg.cli.failures import Failed, WrongUse, say
 from memlayer_pg.cli.granting import grant, revoke, roles
 from memlayer_pg.cli.indexing import ann_index, recall_check, refresh_statistics
@@ -159,7 +160,10 @@ def _known(revision: str | None) -> str:
     return schema.HEAD if revision in (None, "head") else str(revision)
 
 
-for command in (roles, grant, revoke, set_language, ann_index, refresh_statistics, recall_check):
+for command in (
+    *(roles, grant, revoke, set_language, ann_index, refresh_statistics, recall_check),
+    prune_history,
+):
     db.add_command(command)
 
 

@@ -33,6 +33,12 @@ begin atomic
     left join memory m on m.tenant = e.tenant and m.id = e.memory_id
    where e.is_last and e.event <> 'DELETE' and m.id is null
   union all
+  select e.tenant, 'the history of the memory is of another scope', e.memory_id, format('version %s', e.version)
+    from event e
+    join memory m on m.tenant = e.tenant and m.id = e.memory_id
+   where e.is_last
+     and (e.user_id, e.agent_id, e.run_id) is distinct from (m.user_id, m.agent_id, m.run_id)
+  union all
   select e.tenant, 'a step of the history does not follow from the one before', e.memory_id, format('version %s', e.version)
     from event e
    where case when e.event = 'BASELINE' then e.version_before is not null
@@ -81,6 +87,31 @@ begin atomic
     join memlayer.mention n on n.tenant = m.tenant and n.memory_id = m.id
     join memlayer.entity e on e.tenant = n.tenant and e.id = n.entity_id
    where (m.user_id, m.agent_id, m.run_id) is distinct from (e.user_id, e.agent_id, e.run_id)
+  union all
+  -- Foreign keys see to the next three, but not while they are switched off.
+  select n.tenant, 'a mention refers to what is not there', n.memory_id, format('entity %s', n.entity_id)
+    from memlayer.mention n
+   where (p_tenant is null or n.tenant = p_tenant)
+     and not (exists (select from memlayer.memory m where m.tenant = n.tenant and m.id = n.memory_id)
+              and exists (select from memlayer.entity e where e.tenant = n.tenant and e.id = n.entity_id))
+  union all
+  select l.tenant, 'a reference leads to no memory', l.memory_id, format('%s %s', l.kind, l.linked_id)
+    from memlayer.link l
+   where (p_tenant is null or l.tenant = p_tenant)
+     and not (exists (select from memlayer.memory m where m.tenant = l.tenant and m.id = l.memory_id)
+              and exists (select from memlayer.memory m where m.tenant = l.tenant and m.id = l.linked_id))
+  union all
+  select b.tenant, 'a message is of no session', null, format('session %s, message %s', b.session_id, b.seq)
+    from memlayer.message b
+   where (p_tenant is null or b.tenant = p_tenant)
+     and not exists (select from memlayer.session s where s.tenant = b.tenant and s.id = b.session_id)
+  union all
+  select t.tenant, 'the words of a scope are counted, and its memories are not', null, format('%s %s', t.kind, t.scope_id)
+    from memlayer.term_statistic t
+   where (p_tenant is null or t.tenant = p_tenant)
+     and not exists (
+       select from memlayer.scope_statistic s where s.tenant = t.tenant and s.kind = t.kind and s.scope_id = t.scope_id)
+   group by t.tenant, t.kind, t.scope_id
   union all
   -- The ring buffer.
   select s.tenant, 'the message buffer is not the newest ten', null,

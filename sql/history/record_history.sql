@@ -10,6 +10,19 @@ declare
   v_gone boolean := tg_op = 'DELETE';
   v_new  boolean := tg_op = 'INSERT';
 begin
+  -- An erasure leaves nothing to read; its open receipt is looked for, the setting not believed.
+  if v_gone and current_setting('memlayer.recorded', true) = 'ERASE' then
+    if exists (
+      select from memlayer.receipt r
+       where r.tenant = old.tenant
+         and r.id = nullif(current_setting('memlayer.change_id', true), '')::uuid
+         and r.transaction_id = pg_current_xact_id()
+         and r.memories is null)
+    then
+      return old;
+    end if;
+  end if;
+
   -- A statement of ours that writes many memories writes their history too, all at once and cheaper; it
   -- is looked for, not believed.
   if current_setting('memlayer.recorded', true) = tg_op then

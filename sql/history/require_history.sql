@@ -18,6 +18,10 @@ begin
     memlayer.scope_predicate('h', p_user_id, p_agent_id, p_run_id))
     into v_since
     using p_tenant, p_user_id, p_agent_id, p_run_id, p_at;
+  -- What was deleted before that left no row at all.
+  select greatest(v_since, max(s.history_begins_at)) into v_since
+    from memlayer.setting s
+   where s.tenant = p_tenant and s.history_begins_at > p_at;
   if v_since is not null then
     raise exception using
       errcode = 'ML009',
@@ -28,4 +32,4 @@ end;
 $$;
 
 comment on function memlayer.require_history is
-  'Refuses a moment (ML009) before what the history of a scope still holds: retention has put a BASELINE row in place of older ones.';
+  'Refuses a moment (ML009) before what the history of a scope still holds: retention has put a BASELINE row in place of older ones, or taken all there were.';

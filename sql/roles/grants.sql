@@ -11,10 +11,10 @@ declare
   c_reader constant text[] := array[
     'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'history', 'messages', 'scopes', 'export_memories',
     'changes', 'changes_since', 'as_of', 'handshake', 'login_tenants', 'changed_keys', 'now', 'test_time', 'today', 'fold',
-    'lower_case'];
+    'lower_case', 'scope_digest'];
   -- Functions for operators, who also have those above.
   c_admin constant text[] := array[
-    'reset', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',
+    'reset', 'erase', 'prune_history', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',
     'rebuild_documents', 'bind_tenant', 'unbind_tenant', 'start_incarnation', 'exact_threshold'];
   -- A role's other grants stay: an operator may have given it more.
   c_granted constant jsonb := jsonb_build_object(

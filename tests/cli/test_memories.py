@@ -404,3 +404,31 @@ def test_changes_are_listed_and_undone(shell: Shell) -> None:
     shell.well("undo", newest["id"], "--force")
     assert shell.well("list", "--user", "ann").out == "There are no memories.\n"
     assert shell("undo", "not-an-id").code == 1
+
+
+def test_an_erasure_asks_and_leaves_a_receipt(alone: Shell) -> None:
+    memory_id = alone.add("oolong")
+    assert alone("erase", "--user", "ann").code == 2
+    assert alone("erase", "--yes").code == 2
+    assert alone.well("history", memory_id, "--json").json
+    receipt = alone.well("erase", "--user", "ann", "--yes", "--json", "--actor", "desk").json
+    assert (receipt["memories"], receipt["actor"]) == (1, "desk")
+    assert "there never was" in alone("history", memory_id).err
+    told = alone.well("erase", "--user", "ann", "--yes").out
+    assert "memories 0" in told
+    assert receipt["scope_digest"] in told
+
+
+def test_history_is_pruned_after_it_was_counted(alone: Shell) -> None:
+    memory_id = alone.add("tea")
+    alone.well("update", memory_id, "coffee")
+    assert alone("db", "prune-history").code != 0
+    assert alone("db", "prune-history", "--keep", "long").code != 0
+    assert (
+        alone.well("db", "prune-history", "--keep", "0d", "--dry-run", "--json").json["removed"]
+        == 1
+    )
+    assert len(alone.well("history", memory_id, "--json").json) == 2
+    assert "1 rows" in alone.well("db", "prune-history", "--keep", "0d").out
+    assert [e["event"] for e in alone.well("history", memory_id, "--json").json] == ["BASELINE"]
+    assert "contradicts" in alone.well("verify").out

@@ -113,6 +113,7 @@ def fill(conn: Connection, tenant: str) -> None:
         model="toy",
     )
     conn.execute("delete from memlayer.link where tenant = %s and kind = 'related'", [tenant])
+    call(conn, "erase", tenant=tenant, user_id="somebody")
     conn.execute("insert into memlayer.setting (tenant) values (%s)", [tenant])
     conn.execute(
         "insert into memlayer.scope_statistic values (%s, 'user', 'nobody', 1, 1)", [tenant]

@@ -37,8 +37,8 @@ def granted() -> dict[str, set[str]]:
 
 
 GRANTED = granted()
-HARMLESS = {"now", "today", "fold", "lower_case", "changed_keys"}
-"""What defaults and generated columns call, as whoever writes the table; they read nothing."""
+HARMLESS = {"now", "today", "fold", "lower_case", "changed_keys", "scope_digest"}
+"""What defaults, generated columns and readers call, with their own rights; they read nothing."""
 
 
 def names(conn: Conn, query: str) -> list[str]:
