@@ -298,7 +298,7 @@ class Memory(Core):
         `text`: its new wording, embedded only when it is another. `metadata`: merged key by key.
         `expiration_date`: None takes it away, left out leaves it. `data`: an old name of text.
         `expected_version`: change it only while it is at this version, else VersionConflict;
-        without one, that is raised when others were faster five times. MemoryNotFound, a
+        without one, that is raised when others were faster a hundred times. MemoryNotFound, a
         ValueError, when there is none of this id.
         """
         return self._run(
