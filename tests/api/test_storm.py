@@ -9,19 +9,22 @@ import random
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
 from memlayer_pg import AsyncMemory, Config, DatabaseError, Memory, MemoryNotFound
 from tests.api.harness import model
 from tests.api.test_reading import ANN, found
 
 CROWD = 32
-OPERATIONS = int(os.environ.get("MEMLAYER_TEST_STORM") or 600)
+# Not MEMLAYER_…: conftest.py takes those out of the environment.
+OPERATIONS = int(os.environ.get("STORM_OPERATIONS") or 600)
 
 Storm = Callable[[list[Callable[[Any], Any]]], list[Any]]
 
@@ -208,7 +211,8 @@ def mixed(memory: Memory, rng: random.Random, step: str, known: list[str]) -> An
 def test_operations_of_every_kind_meet_without_deadlock(
     live: str, tenant: str, endpoint: Any, sql: Any
 ) -> None:
-    config = Config(dsn=live, tenant=tenant, embedder=model(endpoint), max_size=CROWD)
+    dsn = make_conninfo(live, application_name=tenant)
+    config = Config(dsn=dsn, tenant=tenant, embedder=model(endpoint), max_size=CROWD)
     deadlocks = "select deadlocks from pg_stat_database where datname = current_database()"
     before = sql(deadlocks)
 
@@ -224,7 +228,12 @@ def test_operations_of_every_kind_meet_without_deadlock(
         return done
 
     with Memory(config) as memory, ThreadPoolExecutor(16) as pool:
-        assert sum(pool.map(work, range(16))) > OPERATIONS // 3
+        done = sum(pool.map(work, range(16)))
+    print(f"{done} of {OPERATIONS} operations done")
+    assert done > OPERATIONS // 3
+    # A backend that ends has told what it counted.
+    while sql("select from pg_stat_activity where application_name = %(tenant)s"):
+        time.sleep(0.01)
     assert sql(deadlocks) == before
     problems = sql("select distinct problem from memlayer.verify(%(tenant)s)")
     assert {problem for (problem,) in problems} <= {"the memory waits for its vector"}
