@@ -184,7 +184,11 @@ def test_when_the_answer_is_lost_the_same_key_gives_it_and_the_model_is_paid_onc
     live: str, tenant: str, endpoint: Any, counts: Any
 ) -> None:
     endpoint.facts(FACT)
-    said = {"messages": "I am Ann and like tea", "user_id": "ann", "idempotency_key": "k"}
+    said: dict[str, Any] = {
+        "messages": "I am Ann and like tea",
+        "user_id": "ann",
+        "idempotency_key": "k",
+    }
     with Proxy(live) as proxy, memory_of(proxy.dsn, tenant, endpoint.base_url) as memory:
         lost: list[int] = []
 
