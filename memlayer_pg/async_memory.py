@@ -21,6 +21,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    retrying,
     reverting,
     updating,
     writing,
@@ -471,13 +472,9 @@ class AsyncMemory(Core):
     ) -> Any:
         match effect:
             case Call() if given is not None:
-                return await self._call(given, effect)
+                return await self._call(given, effect, joined=True)
             case Call():
-                # Lent for the length of one statement: never while a model is at work.
-                if (dsn := self._known_dsn()) is None:
-                    dsn = await asyncio.to_thread(self._dsn)
-                async with self._pool.connection(dsn, self._revived) as conn:
-                    return await self._call(conn, effect)
+                return await self._transaction(effect)
             case Embed():
                 return await self.embedding_model.aembed(effect.texts, effect.purpose)
             case Generate():
@@ -486,12 +483,28 @@ class AsyncMemory(Core):
             case Rerank():
                 return await rerankers.aask(self.reranker, effect)
 
-    async def _call(self, conn: psycopg.AsyncConnection[Any], call: Call) -> list[Row]:
+    async def _transaction(self, call: Call) -> list[Row]:
+        if (dsn := self._known_dsn()) is None:
+            dsn = await asyncio.to_thread(self._dsn)
+        attempts = 0
+        while True:
+            try:
+                # Lent for the length of one statement: never while a model is at work.
+                async with self._pool.connection(dsn, self._revived) as conn:
+                    return await self._call(conn, call)
+            except DatabaseError as error:
+                attempts += 1
+                seconds = retrying.pause(error, attempts)
+            await asyncio.sleep(seconds)
+
+    async def _call(
+        self, conn: psycopg.AsyncConnection[Any], call: Call, *, joined: bool = False
+    ) -> list[Row]:
         known = self._known.get(self._database(conn.info))
         if known is None:
             try:
-                rows = await db.perform_async(conn, HANDSHAKE)
+                rows = await db.perform_async(conn, HANDSHAKE, joined=joined)
             except DatabaseError as error:
                 raise self._unknown(conn.info, error) from error
             known = self._greeted(conn.info, rows)
-        return await db.perform_async(conn, call, known.element_oid)
+        return await db.perform_async(conn, call, known.element_oid, joined=joined)

@@ -11,7 +11,7 @@ import json
 import math
 import struct
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from typing import Any
 
@@ -26,6 +26,7 @@ from psycopg.types.json import Jsonb
 
 from memlayer_pg.effects import Call, Row
 from memlayer_pg.errors import BY_SQLSTATE, DatabaseError, EmbeddingError, NotStorable
+from memlayer_pg.savepoint import savepoint, savepoint_async
 
 UNTRANSLATABLE = ("22P05", "22021")
 """SQLSTATEs of characters that the encoding of the database does not have."""
@@ -158,21 +159,29 @@ def statement(function: str, names: tuple[str, ...]) -> bytes:
     )
 
 
-def perform(conn: psycopg.Connection[Any], call: Call, element_oid: int = 0) -> list[Row]:
-    """The rows of one call: one statement, one round trip."""
+def perform(
+    conn: psycopg.Connection[Any], call: Call, element_oid: int = 0, *, joined: bool = False
+) -> list[Row]:
+    """The rows of one call: one statement, one round trip.
+
+    `joined`: in a transaction of others, which an error leaves as it was before the call.
+    """
     args = arguments(call, element_oid)
     with translated(), Cursor(conn, row_factory=dict_row) as cursor:
-        return cursor.execute(statement(call.function, tuple(args)), args).fetchall()
+        with savepoint(conn) if joined else nullcontext():
+            cursor.execute(statement(call.function, tuple(args)), args)
+        return cursor.fetchall()
 
 
 async def perform_async(
-    conn: psycopg.AsyncConnection[Any], call: Call, element_oid: int = 0
+    conn: psycopg.AsyncConnection[Any], call: Call, element_oid: int = 0, *, joined: bool = False
 ) -> list[Row]:
-    """The rows of one call: one statement, one round trip."""
+    """`perform`, awaited."""
     args = arguments(call, element_oid)
     with translated():
         async with AsyncCursor(conn, row_factory=dict_row) as cursor:
-            await cursor.execute(statement(call.function, tuple(args)), args)
+            async with savepoint_async(conn) if joined else nullcontext():
+                await cursor.execute(statement(call.function, tuple(args)), args)
             return await cursor.fetchall()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from functools import partial
@@ -20,6 +21,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    retrying,
     reverting,
     updating,
     writing,
@@ -296,7 +298,7 @@ class Memory(Core):
         `text`: its new wording, embedded only when it is another. `metadata`: merged key by key.
         `expiration_date`: None takes it away, left out leaves it. `data`: an old name of text.
         `expected_version`: change it only while it is at this version, else VersionConflict;
-        without one, that is raised when others were faster five times. MemoryNotFound, a
+        without one, that is raised when others were faster a hundred times. MemoryNotFound, a
         ValueError, when there is none of this id.
         """
         return self._run(
@@ -562,11 +564,9 @@ class Memory(Core):
     def _perform(self, effect: Effect, given: psycopg.Connection[Any] | None = None) -> Any:
         match effect:
             case Call() if given is not None:
-                return self._call(given, effect)
+                return self._call(given, effect, joined=True)
             case Call():
-                # Lent for the length of one statement: never while a model is at work.
-                with self._pool.connection(self._dsn(), self._revived) as conn:
-                    return self._call(conn, effect)
+                return self._transaction(effect)
             case Embed():
                 return self.embedding_model.embed(effect.texts, effect.purpose)
             case Generate():
@@ -575,12 +575,26 @@ class Memory(Core):
             case Rerank():
                 return rerankers.ask(self.reranker, effect)
 
-    def _call(self, conn: psycopg.Connection[Any], call: Call) -> list[Row]:
+    def _transaction(self, call: Call) -> list[Row]:
+        attempts = 0
+        while True:
+            try:
+                # Lent for the length of one statement: never while a model is at work.
+                with self._pool.connection(self._dsn(), self._revived) as conn:
+                    return self._call(conn, call)
+            except DatabaseError as error:
+                attempts += 1
+                seconds = retrying.pause(error, attempts)
+            time.sleep(seconds)
+
+    def _call(
+        self, conn: psycopg.Connection[Any], call: Call, *, joined: bool = False
+    ) -> list[Row]:
         known = self._known.get(self._database(conn.info))
         if known is None:
             try:
-                rows = db.perform(conn, HANDSHAKE)
+                rows = db.perform(conn, HANDSHAKE, joined=joined)
             except DatabaseError as error:
                 raise self._unknown(conn.info, error) from error
             known = self._greeted(conn.info, rows)
-        return db.perform(conn, call, known.element_oid)
+        return db.perform(conn, call, known.element_oid, joined=joined)

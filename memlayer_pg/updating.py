@@ -19,8 +19,8 @@ from memlayer_pg.writing import Prepared, apply, expiry
 
 log = logging.getLogger("memlayer_pg")
 
-ATTEMPTS = 5
-"""How often an update is tried while somebody else is faster."""
+ATTEMPTS = 100
+"""How often an update is tried while others are faster; each time one of them was done."""
 
 
 def update(store: Store, memory_id: object, **given: Any) -> Flow[dict[str, Any]]:

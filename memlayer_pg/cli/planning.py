@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import psycopg
-
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.settings import Settings
 from memlayer_pg.effects import Call, Row
@@ -25,9 +23,9 @@ class Explained(Memory):
 
     told: Row
 
-    def _call(self, conn: psycopg.Connection[Any], call: Call) -> list[Row]:
+    def _transaction(self, call: Call) -> list[Row]:
         # The very arguments of the search, so that no other one is explained.
-        [self.told] = super()._call(conn, Call("explain_search", call.args))
+        [self.told] = super()._transaction(Call("explain_search", call.args))
         return []
 
 

@@ -11,6 +11,7 @@ import socket
 import struct
 import threading
 from collections.abc import Callable
+from contextlib import suppress
 from typing import Self
 
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
@@ -18,7 +19,8 @@ from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
 class Proxy:
     """`dsn`: goes through the proxy. `before`: called with the number of a round trip (from 1)
-    before it is passed on; `after`: once its answer is on the way to the client."""
+    before it is passed on; `after`: once its answer is on the way to the client. OSError there
+    cuts the connection."""
 
     def __init__(self, dsn: str) -> None:
         parts = conninfo_to_dict(dsn)
@@ -95,7 +97,11 @@ class Proxy:
                 client.sendall(data)
         except OSError:
             pass
-        client.close()
+        # close() alone would leave both open for as long as the other thread reads from them.
+        for end in (client, server):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
 
 
 def _exactly(source: socket.socket, size: int) -> bytes:

@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from sqlalchemy.ext.asyncio import AsyncSession, create_async_engine
 from sqlalchemy.orm import DeclarativeBase, Mapped, Session, mapped_column
 
-from memlayer_pg import AsyncMemory, Config, ConfigError, DatabaseError, Memory
+from memlayer_pg import AsyncMemory, Config, ConfigError, Memory
 from tests.api.harness import Harness, model
 from tests.api.test_reading import ANN, found
 
@@ -115,17 +115,6 @@ def test_an_autocommit_connection_counts_only_inside_a_transaction(
         with conn.transaction():
             blocking.add("x", user_id="ann", connection=conn)
     assert len(blocking.get_all(filters=ANN)["results"]) == 1
-
-
-def test_an_error_leaves_the_transaction_as_errors_do(blocking: Memory, live: str) -> None:
-    with psycopg.connect(live) as conn:
-        with pytest.raises(ValueError, match="not found"):
-            blocking.delete("00000000-0000-4000-8000-000000000000", connection=conn)
-        with pytest.raises(DatabaseError) as caught:
-            blocking.get_all(filters=ANN, connection=conn)
-        assert caught.value.sqlstate == "25P02"
-        conn.rollback()
-        assert blocking.get_all(filters=ANN, connection=conn) == {"results": []}
 
 
 @pytest.mark.usefixtures("orders")
