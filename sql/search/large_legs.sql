@@ -38,8 +38,9 @@ wordiest as materialized (
   select k.id from keyword k order by k.bm25 desc, k.id limit $11
 ),
 named as materialized (
+  -- In the order of the boost, so that the many memories of a common name are not all looked up.
   select e.id
-    from entity e
+    from (select e.id, e.boost from entity e order by e.boost desc, e.id offset 0) e
    cross join lateral (
      select from memlayer.memory m where m.tenant = $1 and m.id = e.id and %1$s and %2$s offset 0) m
    order by e.boost desc, e.id

@@ -13,20 +13,25 @@ as $$
 begin
   return (
     with term as (
-      select q.lexeme, coalesce(t.memories, 1) as memories
+      select q.lexeme, coalesce(t.memories, 1) as memories, t.memories is not null as is_known
         from unnest(p_terms) q (lexeme)
         left join memlayer.term_statistic t
           on t.tenant = p_tenant and t.kind = p_kind and t.scope_id = p_scope_id and t.lexeme = q.lexeme
     ),
     running as (
-      select t.lexeme, sum(t.memories) over w as fetched, row_number() over w as place
+      select t.lexeme, t.memories, t.is_known, sum(t.memories) over w as fetched, row_number() over w as place,
+             count(*) filter (where t.is_known) over w as known
         from term t
-      window w as (order by t.memories, t.lexeme)
+      window w as (order by t.memories, t.lexeme rows unbounded preceding)
     )
-    select array_agg(r.lexeme) from running r where r.fetched <= 1000 or r.place = 1
+    select array_agg(r.lexeme)
+      from running r
+     where r.fetched <= 1000 or r.place = 1
+        -- Words that stand nowhere are the rarest of all: they alone would find nothing.
+        or r.is_known and r.known = 1 and r.memories <= 5000
   );
 end;
 $$;
 
 comment on function memlayer.rarest_terms is
-  'Those terms of a query, the rarest first, that together fetch up to a thousand memories of the scope; at least one.';
+  'Those terms of a query, the rarest first, that together fetch up to a thousand memories of the scope; at least one, and the rarest that is known to stand in up to 5,000.';

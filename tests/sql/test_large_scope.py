@@ -98,6 +98,13 @@ def test_a_large_scope_is_searched_by_its_indexes_and_a_small_one_in_full(
     assert explain(large, query="word1", user_id="big", tenant="other")["path"] == "exact"
 
 
+def test_a_word_nobody_has_does_not_take_the_place_of_one_that_many_have(
+    large: Connection,
+) -> None:
+    assert explain(large, query="big", user_id="big")["legs"]["wordiest"] == 80
+    assert explain(large, query="unheard big", user_id="big")["legs"]["wordiest"] == 80
+
+
 def test_the_answers_of_both_paths_agree(large: Connection) -> None:
     rng = random.Random(3)
     for n in range(10):
