@@ -13,9 +13,9 @@ begin
   -- it reads grows with vectors / memories, and reading in full with memories.
   return coalesce(
     (select (s.defaults ->> 'exact_threshold')::int from memlayer.setting s where s.tenant = p_tenant),
-    greatest(20000, sqrt(5000 * p_indexed))::int);
+    greatest(20000, sqrt(10000 * p_indexed))::int);
 end;
 $$;
 
 comment on function memlayer.exact_threshold is
-  'Up to how many memories a scope is searched exactly, with a vector index or without: what the tenant''s defaults say, else 20,000, or the root of 5,000 × p_indexed where that is more. p_indexed: how many vectors the index holds.';
+  'Up to how many memories a scope is searched exactly, with a vector index or without: what the tenant''s defaults say, else 20,000, or the root of 10,000 × p_indexed where that is more. p_indexed: how many vectors the index holds.';
