@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from benchmarks import quality, report, speed
+from benchmarks import quality, report, soak, speed
 from benchmarks.measure import Effort
 from benchmarks.options import Options
 from benchmarks.progress import console
@@ -136,6 +136,49 @@ def quality_command(**given: Any) -> None:
         spacy_model=given["spacy_model"],
     )
     _tell("quality", options.results, quality.run(options), given["as_json"])
+
+
+@cli.command("soak")
+@click.option(
+    "--results",
+    type=folder,
+    default=HERE / "results",
+    show_default="beside it",
+    help="Folder for JSON and the Markdown page.",
+)
+@click.option("--minutes", type=click.FloatRange(0, min_open=True), default=10.0, show_default=True)
+@click.option("--clients", type=click.IntRange(1), default=8, show_default=True)
+@click.option(
+    "--kill-every",
+    type=click.FloatRange(0),
+    default=2.0,
+    show_default=True,
+    help="Seconds between backends that are told to end; 0: never.",
+)
+@click.option(
+    "--crash-every",
+    type=click.FloatRange(0),
+    default=120.0,
+    show_default=True,
+    help="Seconds between crashes of the server (SIGKILL of a backend); 0: never.",
+)
+@click.option(
+    "--memories",
+    type=click.IntRange(1),
+    default=300,
+    show_default=True,
+    help="About how many each client's user keeps.",
+)
+@click.option("--dimensions", type=int, default=384, show_default=True)
+@click.option("--postgres", type=int, help="Major version of the embedded server: 16 or 18.")
+@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON, no table.")
+def soak_command(results: Path, as_json: bool, **given: Any) -> None:  # fmt: skip
+    """A mixed load of many minutes with kills; exit code 1 when a promise was broken."""
+    found = soak.run(soak.SoakOptions(**given))
+    _tell("soak", results, found, as_json)
+    if found["soak"]["failures"]:
+        sys.exit(1)
 
 
 def _tell(kind: str, results: Path, found: dict[str, Any], as_json: bool) -> None:

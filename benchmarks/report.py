@@ -20,7 +20,16 @@ ORDER = ("ours", "ours, ANN", "ours, 10 users", "plain", "best layout", "bare HN
 COUNTED = ("statements", "round_trips", "writes", "http", "texts", "prompt_tokens")
 WIDTH = 130
 """Characters a line of the table needs, also where nobody knows how wide the paper is."""
-FILES = {"speed": "speed.json", "quality": "quality.json"}
+SOAK = (
+    "operation",
+    "calls",
+    "errors",
+    "median ms, first third",
+    "last",
+    "p95, first third",
+    "last",
+)
+FILES = {"speed": "speed.json", "quality": "quality.json", "soak": "soak.json"}
 
 
 def save(folder: Path, kind: str, results: Results) -> Results:
@@ -67,6 +76,10 @@ def show(results: Results) -> None:
         value, bound = shown(target)
         verdict = "met" if target.met else "MISSED"
         table.add_row(target.text, f"target {bound}", value, verdict, by_cpu(target))
+    if "soak" in results:
+        table = Table(*SOAK, title="A long load with faults")
+        for line in soak_lines(results):
+            table.add_row(*line)
     console = Console()
     Console(width=max(console.width, WIDTH)).print(table)
 
@@ -89,6 +102,38 @@ def speed_lines(results: Results) -> Lines:
         ]
         for row in rows
     ]
+
+
+def soak_lines(results: Results) -> Lines:
+    """One line an operation of the long load, and what else was seen."""
+    if "soak" not in results:
+        return []
+    soak = results["soak"]
+    lines = [
+        [
+            row["operation"],
+            str(row["calls"]),
+            str(row["errors"]),
+            *(
+                f"{row[f'{what}_{part}_ms']:.1f}"
+                for what in ("median", "p95")
+                for part in ("first", "last")
+            ),
+        ]
+        for row in soak["operations"]
+    ]
+    share = sum(soak["errors"].values()) / max(soak["calls"], 1)
+    begin, end = soak["memory_mib"]["begin"], soak["memory_mib"]["end"]
+    told = {
+        "calls that failed": f"{share:.2%}",
+        "with": ", ".join(f"{name}: {n}" for name, n in soak["errors"].items()) or "nothing",
+        "backends ended": f"{soak['killed']}, server crashes {soak['crashed']}",
+        "calls whose end nobody was told": str(soak["unsure"]),
+        "MiB of the client": f"{begin:.0f} at the begin, {end:.0f} at the end",
+        "connections": f"{soak['connections_most']} at most, {soak['connections_left']} left over",
+        "promises broken": "; ".join(soak["failures"]) or "none",
+    }
+    return lines + [[what, value] for what, value in told.items()]
 
 
 def markdown(results: Results, pictures: Sequence[str]) -> str:
@@ -159,6 +204,16 @@ def markdown(results: Results, pictures: Sequence[str]) -> str:
         ]
     if results.get("quality"):
         parts += ["## Retrieval", _table(*_quality(results))]
+    if "soak" in results:
+        given = results["soak"]["options"]
+        blank = [""] * len(SOAK)
+        parts += [
+            "## A long load with faults",
+            f"{given['clients']} clients of one process for {given['minutes']:g} minutes; a "
+            f"backend is ended every {given['kill_every']:g} s, and one killed, with which the "
+            f"server starts anew, every {given['crash_every']:g} s.",
+            _table(SOAK, [(line + blank)[: len(SOAK)] for line in soak_lines(results)]),
+        ]
     parts += [f"![{Path(name).stem}]({name})" for name in pictures]
     return "\n\n".join(parts) + "\n"
 

@@ -10,12 +10,13 @@ from typing import Any
 import psycopg
 import pytest
 
-from benchmarks import contenders, filling, quality, report, sets, speed
+from benchmarks import contenders, filling, quality, report, sets, soak, speed
 from benchmarks.endpoint import process
 from benchmarks.measure import Effort
 from benchmarks.options import Options
 from benchmarks.quality import QualityOptions
 from benchmarks.script import OPERATIONS
+from benchmarks.soak_client import Ledger
 from benchmarks.text import Writer
 from benchmarks.timing import Batch
 from benchmarks.vectors import Vectors
@@ -187,3 +188,28 @@ def test_model_time_is_taken_off() -> None:
     assert summary["median_ms"] == pytest.approx(500)
     assert summary["model_ms"] == pytest.approx(100)
     assert summary["cpu_ms"] == pytest.approx(100)
+
+
+def test_a_long_load_with_kills_keeps_every_promise(tmp_path: Path) -> None:
+    found = soak.run(
+        soak.SoakOptions(
+            minutes=0.12, clients=3, kill_every=0.5, crash_every=3, memories=20, dimensions=16
+        )
+    )
+    result = found["soak"]
+    assert result["failures"] == []
+    assert result["killed"] > 2
+    assert result["crashed"] >= 1
+    assert result["connections_left"] == 0
+    assert {"search", "add_verbatim", "update"} <= {
+        row["operation"] for row in result["operations"]
+    }
+    report.save(tmp_path, "soak", found)
+    assert "promises broken | none" in (tmp_path / "benchmarks.md").read_text()
+
+
+def test_the_ledger_of_a_long_load_tells_what_was_lost() -> None:
+    ledger = Ledger("ann", texts={"a": "tea", "b": "rum"}, deleted={"c": "gin"}, unsure={"b"})
+    assert ledger.wrong({"a": "tea"}) == []
+    assert len(ledger.wrong({})) == 1
+    assert len(ledger.wrong({"a": "milk", "c": "gin", "d": "ale"})) == 3
