@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import struct
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, nullcontext
 from functools import lru_cache, partial
 from typing import Any
@@ -120,6 +120,9 @@ class AsyncCursor(psycopg.AsyncCursor[Row]):
         return ADAPTERS
 
 
+comment: Callable[[], bytes | None] | None = None
+"""What every statement carries, when somebody asks for it. Each text is then a new one, which there
+is no use in preparing."""
 to_json = partial(json.dumps, ensure_ascii=False)
 
 
@@ -159,6 +162,12 @@ def statement(function: str, names: tuple[str, ...]) -> bytes:
     )
 
 
+def remarked(query: bytes) -> tuple[bytes, bool | None]:
+    """A statement with its comment, and whether to prepare it: None leaves that to psycopg."""
+    remark = comment and comment()
+    return (query, None) if not remark else (query + b" " + remark, False)
+
+
 def perform(
     conn: psycopg.Connection[Any], call: Call, element_oid: int = 0, *, joined: bool = False
 ) -> list[Row]:
@@ -169,7 +178,8 @@ def perform(
     args = arguments(call, element_oid)
     with translated(), Cursor(conn, row_factory=dict_row) as cursor:
         with savepoint(conn) if joined else nullcontext():
-            cursor.execute(statement(call.function, tuple(args)), args)
+            query, prepare = remarked(statement(call.function, tuple(args)))
+            cursor.execute(query, args, prepare=prepare)
         return cursor.fetchall()
 
 
@@ -181,7 +191,8 @@ async def perform_async(
     with translated():
         async with AsyncCursor(conn, row_factory=dict_row) as cursor:
             async with savepoint_async(conn) if joined else nullcontext():
-                await cursor.execute(statement(call.function, tuple(args)), args)
+                query, prepare = remarked(statement(call.function, tuple(args)))
+                await cursor.execute(query, args, prepare=prepare)
             return await cursor.fetchall()
 
 

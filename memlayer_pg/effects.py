@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Generator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from types import GeneratorType
 from typing import Any, Literal, TypeVar
 
+from memlayer_pg import observing
 from memlayer_pg.errors import EmbeddingError, MemlayerError
 
 T = TypeVar("T")
@@ -115,6 +117,18 @@ def call(function: str, /, **args: Any) -> Flow[list[Row]]:
 
 def run(flow: Flow[T], perform: Callable[[Effect], Any]) -> T:
     """Drive a flow to its end, each effect performed by a blocking function."""
+    if not observing.observers:
+        return _drive(flow, perform)
+    with observing.operation(_name(flow)):
+        return _drive(flow, observing.watched(perform))
+
+
+def _name(flow: Flow[T]) -> str:
+    """The operation a flow is: the function that made it."""
+    return flow.__name__ if isinstance(flow, GeneratorType) else type(flow).__name__
+
+
+def _drive(flow: Flow[T], perform: Callable[[Effect], Any]) -> T:
     advance = partial(flow.send, None)
     while True:
         try:
@@ -130,6 +144,13 @@ def run(flow: Flow[T], perform: Callable[[Effect], Any]) -> T:
 
 async def run_async(flow: Flow[T], perform: Callable[[Effect], Awaitable[Any]]) -> T:
     """Drive a flow to its end, each effect performed by a coroutine."""
+    if not observing.observers:
+        return await _drive_async(flow, perform)
+    with observing.operation(_name(flow)):
+        return await _drive_async(flow, observing.watched_async(perform))
+
+
+async def _drive_async(flow: Flow[T], perform: Callable[[Effect], Awaitable[Any]]) -> T:
     advance = partial(flow.send, None)
     while True:
         try:
