@@ -89,6 +89,7 @@
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
 \ir memory/require_dates.sql
+\ir memory/require_retention.sql
 \ir memory/require_vectors.sql
 \ir memory/free_dedup_key.sql
 \ir memory/memory_state.sql
@@ -192,6 +193,9 @@
 \ir api/reset.sql
 \ir api/erase.sql
 \ir api/prune_history.sql
+\ir api/vacuum_expired.sql
+\ir api/prune_messages.sql
+\ir api/prune_changes.sql
 \ir api/verify.sql
 \ir api/bind_tenant.sql
 \ir api/unbind_tenant.sql

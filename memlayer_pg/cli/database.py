@@ -16,6 +16,7 @@ from memlayer_pg.cli import output, places
 from memlayer_pg.cli.erasing import prune_history
 from memlayer_pg.cli.failures import Failed, WrongUse, say
 from memlayer_pg.cli.granting import grant, revoke, roles
+from memlayer_pg.cli.housekeeping import prune_changes, prune_messages, sizes, vacuum_expired
 from memlayer_pg.cli.indexing import ann_index, recall_check, refresh_statistics
 from memlayer_pg.cli.language import set_language
 from memlayer_pg.cli.settings import Group, Settings, WithSettings, pass_settings
@@ -162,7 +163,7 @@ def _known(revision: str | None) -> str:
 
 for command in (
     *(roles, grant, revoke, set_language, ann_index, refresh_statistics, recall_check),
-    prune_history,
+    *(prune_history, vacuum_expired, prune_messages, prune_changes, sizes),
 ):
     db.add_command(command)
 

@@ -14,7 +14,7 @@ declare
     'lower_case', 'scope_digest'];
   -- Functions for operators, who also have those above.
   c_admin constant text[] := array[
-    'reset', 'erase', 'prune_history', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',
+    'reset', 'erase', 'prune_history', 'vacuum_expired', 'prune_messages', 'prune_changes', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',
     'rebuild_documents', 'bind_tenant', 'unbind_tenant', 'start_incarnation', 'exact_threshold'];
   -- A role's other grants stay: an operator may have given it more.
   c_granted constant jsonb := jsonb_build_object(

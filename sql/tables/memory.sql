@@ -44,6 +44,7 @@ create index memory_user_idx on memlayer.memory (tenant, user_id, created_at des
 create index memory_agent_idx on memlayer.memory (tenant, agent_id, created_at desc, id) where agent_id is not null;
 create index memory_run_idx on memlayer.memory (tenant, run_id, created_at desc, id) where run_id is not null;
 create index memory_pending_idx on memlayer.memory (tenant, id) where embedding is null;
+create index memory_expires_idx on memlayer.memory (tenant, expires_on, id) where expires_on is not null;
 create index memory_context_idx on memlayer.memory (tenant, md5(context)) where context is not null;
 -- coalesce: "is not distinct from" uses no index, and "= or both null" one only in a plan made for the values
 -- in hand. No id is empty.
@@ -81,6 +82,7 @@ comment on index memlayer.memory_user_idx is 'The scope of a user, newest first.
 comment on index memlayer.memory_agent_idx is 'The scope of an agent, newest first.';
 comment on index memlayer.memory_run_idx is 'The scope of a run, newest first.';
 comment on index memlayer.memory_pending_idx is 'Memories that wait for a vector.';
+comment on index memlayer.memory_expires_idx is 'What has expired.';
 comment on index memlayer.memory_context_idx is 'Whose context a message is, to be forgotten with it.';
 comment on index memlayer.memory_dedup_key is 'An extracted fact stands once in its exact scope.';
 comment on index memlayer.memory_document_idx is 'Keyword search in large scopes.';

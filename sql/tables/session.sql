@@ -28,7 +28,7 @@ comment on column memlayer.session.id is 'Referred to by the messages of the ses
 comment on column memlayer.session.user_id is 'User of the combination; null where it has none.';
 comment on column memlayer.session.agent_id is 'Agent of the combination; null where it has none.';
 comment on column memlayer.session.run_id is 'Run of the combination; null where it has none.';
-comment on column memlayer.session.last_seq is 'Sequence number of the newest message ever buffered.';
+comment on column memlayer.session.last_seq is 'Sequence number of the newest message; 0 when there is none.';
 comment on column memlayer.session.created_at is 'When the combination was first written to.';
 comment on column memlayer.session.updated_at is 'When a message was last buffered.';
 comment on index memlayer.session_scope_key is 'A combination stands once.';

@@ -97,7 +97,7 @@ def test_a_failure_is_told_by_its_class_and_sqlstate(
     assert telemetry.spans["memlayer delete"].attributes["error.type"] == "MemoryNotFound"
     [point] = telemetry.points["memlayer.operation.duration"]
     assert point.attributes["error.type"] == "MemoryNotFound"
-    endpoint.embeddings = refusal(400, SECRET)
+    endpoint.embeddings = lambda request: refusal(400, SECRET)
     with pytest.raises(EmbeddingError):
         memory.search(SECRET, filters={"user_id": "ann"})
     assert telemetry.spans["embeddings"].status.description == "EmbeddingError"
@@ -115,7 +115,7 @@ def test_no_text_or_id_of_a_user_is_told(
     memory.search(SECRET, filters={"user_id": SECRET, SECRET: SECRET})
     memory.update(added["id"], f"{SECRET} it is")
     with pytest.raises(EmbeddingError):
-        endpoint.embeddings = refusal(400, SECRET)
+        endpoint.embeddings = lambda request: refusal(400, SECRET)
         memory.search(SECRET, filters={"user_id": SECRET})
     stop()
     told = "".join(span.to_json() for span in telemetry.exporter.get_finished_spans())

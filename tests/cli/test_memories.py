@@ -419,6 +419,34 @@ def test_an_erasure_asks_and_leaves_a_receipt(alone: Shell) -> None:
     assert receipt["scope_digest"] in told
 
 
+def test_what_is_no_longer_needed_is_counted_and_deleted(alone: Shell) -> None:
+    memory_id = alone.add("tea")
+    alone.well("update", memory_id, "--expires", "2020-01-01")
+    assert alone.well("db", "vacuum-expired", "--dry-run", "--json").json["removed"] == 1
+    assert alone.well("db", "vacuum-expired", "--expired-for", "90y").out.startswith("0 ")
+    assert (
+        alone.well("db", "vacuum-expired", "--actor", "cron").out == "1 expired memories deleted\n"
+    )
+    done = alone.well("changes", "--json").json["results"][0]
+    assert (done["operation"], done["actor"]) == ("vacuum_expired", "cron")
+    assert alone.well("db", "prune-messages", "--keep", "0d", "--json").json["removed"] == 1
+    assert alone.well("db", "prune-changes", "--keep", "0d").out.startswith("0 ")
+    alone.well("db", "prune-history", "--keep", "0d")
+    assert alone.well("db", "prune-changes", "--keep", "0d").out.startswith("3 ")
+    assert alone("db", "prune-changes").code == 2
+    assert alone("db", "prune-changes", "--keep", "long").code == 1
+    assert "contradicts" in alone.well("verify").out
+
+
+def test_sizes_lists_tables_and_their_indexes(alone: Shell) -> None:
+    alone.add("tea")
+    found = {row["name"]: row for row in alone.well("db", "sizes", "--json").json}
+    assert found["memory"]["bytes"] > 0
+    assert found["memory_pkey"]["of_table"] == "memory"
+    assert found["memory_pkey"]["scans"] > 0
+    assert "memory_document_idx" in alone.well("db", "sizes").out
+
+
 def test_history_is_pruned_after_it_was_counted(alone: Shell) -> None:
     memory_id = alone.add("tea")
     alone.well("update", memory_id, "coffee")
