@@ -19,7 +19,7 @@ from typing import Self
 
 import psycopg
 
-from memlayer_pg import accounts, cluster
+from memlayer_pg import accounts, cluster, upgrading
 from memlayer_pg.cluster import Cluster
 from memlayer_pg.errors import ConfigError
 
@@ -107,7 +107,7 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
     are given the right to pass through (not to list) its parents, and the server runs as the
     account `memlayer`, or as the folder's owner if that is not root.
     `version`: the major version of Postgres, 16 or 18; None takes the one that made the folder,
-    and for a new one the newest there is. A folder is never upgraded.
+    and for a new one the newest there is. `upgrade` takes a folder to a newer one.
 
     ConfigError: the extra `local` is not installed, the folder cannot be used or was made by
     another version, or the server does not start; the message says which.
@@ -119,6 +119,7 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
     with _usable(folder):
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         with _locked(folder):
+            upgrading.finish(folder)
             running = _cluster(folder, version)
             handle = _handle(folder)
             try:
@@ -130,6 +131,50 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
                 os.close(handle)
                 raise
     return Server(running.dsn(DATABASE), folder, running, handle)
+
+
+def upgrade(
+    data_dir: Path | str | None = None,
+    *,
+    version: int | None = None,
+    told: upgrading.Told = lambda what: None,
+) -> tuple[int, int]:
+    """Take a data folder to a newer major version of Postgres: the versions before and after.
+
+    `version`: None is the newest there is; the folder's own changes nothing. Needs room for a
+    second copy, for the old files stay beside the new ones, in the folder `postgres-VERSION`, until
+    you remove them. Settings changed in postgresql.conf are not taken along. Killed at any moment,
+    the folder works as before. `told`: told what is being done.
+
+    ConfigError: somebody uses the folder, there is none, or a program failed; then nothing changed.
+    """
+    folder = (Path(data_dir) if data_dir is not None else default_data_dir()).expanduser().resolve()
+    with _usable(folder), _locked(folder):
+        upgrading.finish(folder)
+        old = _cluster(folder, None)
+        if not old.data.exists():
+            raise ConfigError(f"there is no embedded server in {folder}")
+        before = int((old.data / "PG_VERSION").read_text())
+        available = cluster.programs()
+        after = version or max(available)
+        if after not in available or after < before:
+            raise ConfigError(f"{folder} was made by Postgres {before}: it cannot go to {after}")
+        if after == before:
+            return before, after
+        if not _unused(folder):
+            raise ConfigError(
+                f"somebody uses the embedded server in {folder}",
+                suggestion="Stop the programs that use it, and run this again.",
+            )
+        if upgrading.kept(folder, before).exists():
+            raise ConfigError(
+                f"{upgrading.kept(folder, before)} is still there, of an earlier upgrade",
+                suggestion="Remove it, or move it away.",
+            )
+        programs = accounts.usable(available[after], old.account)
+        new = Cluster(folder / upgrading.DRAFT, programs, old.account)
+        upgrading.upgrade(folder, old, new, told)
+    return before, after
 
 
 @contextmanager
@@ -150,7 +195,10 @@ def _cluster(folder: Path, version: int | None) -> Cluster:
     made_by = int((data / "PG_VERSION").read_text()) if data.exists() else None
     chosen = version or made_by or max(available)
     if made_by is not None and chosen != made_by:
-        raise ConfigError(f"{folder} was made by Postgres {made_by}, not {chosen}")
+        raise ConfigError(
+            f"{folder} was made by Postgres {made_by}, not {chosen}",
+            suggestion="memlayer upgrade-embedded takes it to the newest there is.",
+        )
     if chosen not in available:
         raise ConfigError(
             f"there is no embedded Postgres {chosen}, only {', '.join(map(str, sorted(available)))}"

@@ -23,6 +23,7 @@ from memlayer_pg.cli.reading import get, history, list_, messages, scopes, searc
 from memlayer_pg.cli.reverting import changes, restore, undo
 from memlayer_pg.cli.serving import serve_embedded
 from memlayer_pg.cli.touring import demo
+from memlayer_pg.cli.upgrading import upgrade_embedded
 
 # In the order in which somebody meets them.
 COMMANDS = (
@@ -50,6 +51,7 @@ COMMANDS = (
     verify,
     doctor,
     serve_embedded,
+    upgrade_embedded,
 )
 
 
