@@ -149,11 +149,11 @@ def upgrade(
     ConfigError: somebody uses the folder, there is none, or a program failed; then nothing changed.
     """
     folder = (Path(data_dir) if data_dir is not None else default_data_dir()).expanduser().resolve()
+    if not (folder / "lock").exists():
+        raise ConfigError(f"there is no embedded server in {folder}")
     with _usable(folder), _locked(folder):
         upgrading.finish(folder)
         old = _cluster(folder, None)
-        if not old.data.exists():
-            raise ConfigError(f"there is no embedded server in {folder}")
         before = int((old.data / "PG_VERSION").read_text())
         available = cluster.programs()
         after = version or max(available)

@@ -184,11 +184,10 @@ def test_a_base_backup_of_a_running_server_is_one_too(folder: Path) -> None:
             [programs / "pg_basebackup", "-D", copy / "postgres", "-d", server.dsn, "-c", "fast"],
             check=True,
         )
-        owner = folder.stat()
-        if os.geteuid() == 0:
+        if os.geteuid() == 0:  # the server's account owns its files
+            owner = (folder / "postgres").stat()
             subprocess.run(
-                ["chown", "-R", f"{(folder / 'postgres').stat().st_uid}:{owner.st_gid}", copy],
-                check=True,
+                ["chown", "-R", f"{owner.st_uid}:{owner.st_gid}", copy / "postgres"], check=True
             )
         with psycopg.connect(server.dsn) as conn:
             conn.execute("delete from memlayer.memory")
