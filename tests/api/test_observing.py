@@ -114,8 +114,8 @@ def test_no_text_or_id_of_a_user_is_told(
     ]
     memory.search(SECRET, filters={"user_id": SECRET, SECRET: SECRET})
     memory.update(added["id"], f"{SECRET} it is")
+    endpoint.embeddings = lambda request: refusal(400, SECRET)
     with pytest.raises(EmbeddingError):
-        endpoint.embeddings = lambda request: refusal(400, SECRET)
         memory.search(SECRET, filters={"user_id": SECRET})
     stop()
     told = "".join(span.to_json() for span in telemetry.exporter.get_finished_spans())
