@@ -30,21 +30,19 @@ likeness as materialized (
      and %4$s
      and n.similarity >= 0.5
 ),
-mentioned as materialized (
-  -- "offset 0": entity by entity through the index, however many of them the planner expects.
-  select l.folded_name, l.similarity, n.memory_id
+known as materialized (
+  -- A memory and its entities are of one exact scope, so none is counted twice for one name.
+  select l.id, l.folded_name, max(l.similarity) as similarity,
+         (select count(*) from %7$s) as memories
     from likeness l
-   %7$s
+   group by l.id, l.folded_name
 ),
-spread as materialized (
+boosted as materialized (
   -- One name may stand in several exact scopes below the searched one.
-  select m.folded_name, count(distinct m.memory_id) as memories from mentioned m group by m.folded_name
-),
-entity as materialized (
-  select m.memory_id as id, max(memlayer.entity_boost(m.similarity, p.memories)) as boost
-    from mentioned m
-    join spread p using (folded_name)
-   group by m.memory_id
+  select k.id, k.folded_name,
+         memlayer.entity_boost(k.similarity, (sum(k.memories) over (partition by k.folded_name))::bigint) as boost
+    from known k
+   where k.memories > 0
 )$sql$, p_scope,
   case p_fusion when 'additive' then '1 - (e.embedding <=> q.embedding)' else '(1 - (e.embedding <=> q.embedding) - $16) / (1 - $16)' end,
   -- A long text has too many runs of words to look up; then every name of the scope is held against it.
@@ -52,9 +50,8 @@ entity as materialized (
   case p_fusion when 'additive' then 'true' else 'not exists (select from seen s where s.folded_name = memlayer.fold(q.name))' end,
   case when p_is_past then memlayer.past_names() || E',\n' end,
   case when p_is_past then 'past_entity' else 'memlayer.entity' end,
-  case when p_is_past then 'join past_mention n on n.folded_name = l.folded_name and n.entity_id is not distinct from l.id'
-       else 'cross join lateral (
-     select n.memory_id from memlayer.mention n where n.tenant = $1 and n.entity_id = l.id offset 0) n' end);
+  case when p_is_past then 'past_mention n where n.folded_name = l.folded_name and n.entity_id is not distinct from l.id'
+       else 'memlayer.mention n where n.tenant = $1 and n.entity_id = l.id' end);
 
 comment on function memlayer.entity_leg is
-  'The entity leg of a search: CTEs that end in entity (id, boost). p_is_past: of the names in the CTE past (memlayer.past_names), which are the scope''s already.';
+  'The entity leg of a search: CTEs that end in boosted (id, folded_name, boost), the entities that the query names. p_is_past: of the names in the CTE past (memlayer.past_names), which are the scope''s already.';

@@ -37,6 +37,13 @@ term as materialized (
 ),
 %3$s,
 %4$s,
+entity as materialized (
+  -- "offset 0": entity by entity through the index, however many of them the planner expects.
+  select n.memory_id as id, max(b.boost) as boost
+    from boosted b
+   cross join lateral (select n.memory_id from %8$s offset 0) n
+   group by n.memory_id
+),
 nearest as materialized (
   select s.id from scoped s where s.kept and s.cosine is not null order by s.cosine desc, s.id limit $11
 ),
@@ -62,7 +69,9 @@ found as materialized (
    where c.id in (select n.id from nearest n union all select w.id from wordiest w union all select d.id from named d)
 )$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg(),
   case when p_is_past then memlayer.past_rows('$21') || E',\n' end,
-  case when p_is_past then 'past' else 'memlayer.memory' end);
+  case when p_is_past then 'past' else 'memlayer.memory' end,
+  case when p_is_past then 'past_mention n where n.folded_name = b.folded_name and n.entity_id is not distinct from b.id'
+       else 'memlayer.mention n where n.tenant = $1 and n.entity_id = b.id' end);
 
 comment on function memlayer.exact_legs is
   'The three legs of a search that reads every memory of its scope: CTEs that end in found (id, created_at, observed_at, cosine, bm25, boost). p_is_past: of those that stood at the moment $21, which the CTE past holds.';

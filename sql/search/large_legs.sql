@@ -38,12 +38,18 @@ wordiest as materialized (
   select k.id from keyword k order by k.bm25 desc, k.id limit $11
 ),
 named as materialized (
-  -- In the order of the boost, so that the many memories of a common name are not all looked up.
-  select e.id
-    from (select e.id, e.boost from entity e order by e.boost desc, e.id offset 0) e
+  -- In the order of the boost, and of each entity no more than are wanted: common names have many memories.
+  select n.id
+    from (select b.id, b.boost from boosted b order by b.boost desc, b.id offset 0) b
    cross join lateral (
-     select from memlayer.memory m where m.tenant = $1 and m.id = e.id and %1$s and %2$s offset 0) m
-   order by e.boost desc, e.id
+     select n.memory_id as id
+       from memlayer.mention n
+      cross join lateral (
+        select from memlayer.memory m where m.tenant = $1 and m.id = n.memory_id and %1$s and %2$s offset 0) m
+      where n.tenant = $1 and n.entity_id = b.id
+      order by n.memory_id
+      limit $11) n
+   order by b.boost desc, n.id
    limit $11
 ),
 found as materialized (
@@ -54,7 +60,11 @@ found as materialized (
    cross join lateral (
      select m.* from memlayer.memory m where m.tenant = $1 and m.id = c.id offset 0) m
     left join keyword k on k.id = c.id
-    left join entity e on e.id = c.id
+   cross join lateral (
+     select max(b.boost) as boost
+       from memlayer.mention n
+       join boosted b on b.id = n.entity_id
+      where n.tenant = $1 and n.memory_id = c.id) e
 )$sql$, p_where, p_filter, memlayer.keyword_leg(p_k1), p_entities, memlayer.occurrence_leg());
 
 comment on function memlayer.large_legs is

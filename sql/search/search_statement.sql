@@ -12,7 +12,7 @@ return p_legs || format($sql$,
 scale as materialized (
   select case when $6 is null then 0 else 1.0 end
        + case when exists (select from keyword k where k.bm25 > 0) then 1.0 else 0 end
-       + case when exists (select from entity e where e.boost > 0) then %3$s * 0.5 else 0 end
+       + case when exists (select from boosted b where b.boost > 0) then %3$s * 0.5 else 0 end
        + case when $22 is null then 0 else 0.5 end as max_possible
 ),
 part as materialized (
