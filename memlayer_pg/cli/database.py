@@ -13,6 +13,7 @@ import click
 from click.exceptions import Exit
 
 from memlayer_pg.cli import output, places
+from memlayer_pg.cli.distributing import distribute, partition_advice
 from memlayer_pg.cli.erasing import prune_history
 from memlayer_pg.cli.failures import Failed, WrongUse, say
 from memlayer_pg.cli.granting import grant, revoke, roles
@@ -164,6 +165,7 @@ def _known(revision: str | None) -> str:
 for command in (
     *(roles, grant, revoke, set_language, ann_index, refresh_statistics, recall_check),
     *(prune_history, vacuum_expired, prune_messages, prune_changes, sizes),
+    *(distribute, partition_advice),
 ):
     db.add_command(command)
 
