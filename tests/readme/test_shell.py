@@ -14,7 +14,7 @@ from tests.readme.pages import NAMES, PAGES, ROOT, blocks, prose, section
 
 PROGRAMS = ("memlayer", "pip", "python3", "pytest", "createdb", "pg_dump", "pg_restore")
 OPERATIONS = ROOT / "docs" / "operations.md"
-VARIABLE = re.compile(r"MEMLAYER_\w+")
+VARIABLE = re.compile(r"MEMLAYER_(?!TEST_)\w+")  # the others are the tests' own
 
 
 def commands(page: Path) -> Iterator[list[str]]:
