@@ -227,7 +227,6 @@ TALKS = {
             "pager@acme-ops.io": "Alerts",
             "port 6543": "pgbouncer",
             "ASSERT_NEAR_EQ": "tolerance",
-            "-fno-exceptions": "C++",
             "no exceptions flag": "fno",
             "pnpm-lock.yaml": "node_modules",
             "lodash": "4.17.21",
