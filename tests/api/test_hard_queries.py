@@ -120,9 +120,8 @@ def test_the_parts_sum_to_the_score_with_every_switch_on(
         "explain": True, "recency_half_life": 10, **moments[back],
     }  # fmt: skip
     found = memory.search(**asked, rerank=True)["results"]
-    assert found[::-1] == [
-        item | {"rerank_score": None} for item in memory.search(**asked)["results"]
-    ]
+    plain = memory.search(**asked)["results"]  # its scores are a moment older
+    assert [item["id"] for item in found[::-1]] == [item["id"] for item in plain]
     assert {item["id"] for item in found} == {older, newer, other}
     for item in found:
         parts = item["score_details"]
