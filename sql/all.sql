@@ -73,6 +73,7 @@
 \ir filter/filter_present.sql
 \ir filter/filter_key.sql
 \ir filter/filter_tree.sql
+\ir filter/filter_merged.sql
 \ir filter/filter_group.sql
 \ir filter/filter_predicate.sql
 \ir filter/filter_path.sql

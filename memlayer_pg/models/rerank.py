@@ -140,15 +140,24 @@ def ordered(found: Any, effect: Rerank) -> list[Row]:
     if not isinstance(found, list | tuple):
         raise ModelError(f"the reranker gave {type(found).__name__}, no list of results")
     if all(isinstance(item, dict) and "memory" in item for item in found):
-        return [{**item, "rerank_score": item.get("rerank_score")} for item in found][
-            : effect.top_k
-        ]
+        return [_result(item) for item in found][: effect.top_k]
     documents = effect.documents
+    # What is named without a number would be lost as what was left out on purpose.
+    if any(index is not None and score is None for index, score in map(_pair, found)):
+        raise ModelError("the reranker gave a score that is no number")
     given = _numbered(found, len(documents))
     if given is None:
         raise ModelError("the reranker gave a list of what are neither results nor scores")
     scored = by_score(given, documents)
     return scored[: min(len(given), effect.top_k)]
+
+
+def _result(item: Row) -> Row:
+    """A result as a reranker gave it back, its score as JSON can write it; ModelError else."""
+    score = _number(given := item.get("rerank_score"))
+    if score is None and given is not None:
+        raise ModelError("the reranker gave a score that is no number")
+    return {**item, "rerank_score": score}
 
 
 def by_score(given: Mapping[int, float], documents: list[Row]) -> list[Row]:

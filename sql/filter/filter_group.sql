@@ -27,6 +27,10 @@ begin
       hint    = 'Leave it out, or give it at least one filter.';
   end if;
 
+  if p_name = 'OR' and jsonb_array_length(p_items) > 100 then
+    p_items := memlayer.filter_merged(p_items);
+  end if;
+
   v_terms := array(
     select '(' || memlayer.filter_tree(item, p_depth + 1) || ')'
       from jsonb_array_elements(p_items) with ordinality as items (item, n)

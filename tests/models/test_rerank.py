@@ -247,6 +247,27 @@ def test_whatever_goes_wrong_in_a_reranker_is_one_error(way: str, answer: Any) -
         order(Wrong(answer), way)
 
 
+NAN = float("nan")
+
+
+@both_ways
+@pytest.mark.parametrize(
+    "answer",
+    [
+        [NAN, 0.5, 0.5],
+        [{"index": 0, "score": NAN}, {"index": 1, "score": 0.5}],
+        [{"index": 0, "relevance_score": "high"}, {"index": 1, "relevance_score": 0.5}],
+        [(0, NAN), (1, 0.5)],
+        [{"memory": "the river", "score": 0.5, "rerank_score": NAN}],
+        [{"memory": "the river", "score": 0.5, "rerank_score": "high"}],
+    ],
+    ids=repr,
+)
+def test_a_score_that_is_no_number_is_an_error_and_loses_no_result(way: str, answer: Any) -> None:
+    with pytest.raises(ModelError, match="the reranker gave a"):
+        order(Wrong(answer), way)
+
+
 @pytest.mark.parametrize("given", [Coroutine(), SimpleNamespace(arerank=Coroutine().rerank)])
 def test_a_reranker_that_only_awaits_is_refused_where_nothing_awaits(given: Any) -> None:
     with pytest.raises(ModelError, match="AsyncMemory"):

@@ -150,6 +150,25 @@ def test_a_list_of_ten_thousand_is_understood(conn: Connection) -> None:
     assert found(conn, {"created_at": {"nin": hours}}) == [0, 1, 2, 3, 4]
 
 
+def test_an_or_of_many_equalities_of_a_key_is_one_list(conn: Connection) -> None:
+    """Alone and beside other conditions, it finds what its parts find."""
+    rows: list[Row] = [{"n": 7}, {"n": "x"}, {"n": None}, {"n": [3]}, {"m": 5}, {"n": -1}, {}]
+    remember(conn, rows)
+    many: list[Row] = [{"n": n} for n in range(2_000)]
+    length = len(predicate(conn, {"OR": many}).as_string(conn))
+    assert length < 2 * len(predicate(conn, {"n": list(range(2_000))}).as_string(conn))
+    mixed = [*many, {"n": "x"}, {"m": 5}, {"n": {"lt": 0}}, {"n": None}]
+    assert found(conn, {"$or": many}) == [0, 3]
+    assert found(conn, {"OR": mixed}) == [0, 1, 2, 3, 4, 5]
+    assert found(conn, {"NOT": [{"OR": mixed}]}) == [6]
+    assert found(conn, {"OR": [*many, {"m": "*"}]}) == [0, 3, 4]
+    assert found(conn, {"OR": [*many, {"n": 7, "m": 1}, {"NOT": {"n": "*"}}]}) == [0, 3, 4, 6]
+    assert found(conn, {"OR": [*many, {}]}) == [*range(7)]
+    with pytest.raises(psycopg.Error, match="a filter is an object") as caught, conn.transaction():
+        predicate(conn, {"OR": [*many, "a"]})
+    assert caught.value.sqlstate == "ML003"
+
+
 @pytest.mark.parametrize(
     "filters",
     [{"a": 1}, {"a": ["x", None, -2]}, {"a.b": "x'y"}, {"OR": [{"a": 1}, {"b": True}]}],
