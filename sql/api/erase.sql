@@ -79,6 +79,16 @@ begin
      where h.tenant = p_tenant and h.memory_id = any (v_ids) and h.version > 1 and h.new_state is not null
        and not exists (
          select from memlayer.history o where o.tenant = p_tenant and o.memory_id = h.memory_id and o.version < h.version);
+    -- What was linked to one of them and deleted keeps its history, without their ids.
+    update memlayer.history h
+       set old_links = (
+             select jsonb_agg(o.value)
+               from jsonb_array_elements(h.old_links) o
+              where not (o.value ->> 'memory_id')::uuid = any (v_ids) and not (o.value ->> 'linked_id')::uuid = any (v_ids))
+      from (select l.memory_id from memlayer.former_link l where l.tenant = p_tenant and l.linked_id = any (v_ids)
+            union
+            select l.linked_id from memlayer.former_link l where l.tenant = p_tenant and l.memory_id = any (v_ids)) other (id)
+     where h.tenant = p_tenant and h.memory_id = other.id and h.old_links is not null;
     delete from memlayer.former_link l
      where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids));
     get diagnostics v_number = row_count;
