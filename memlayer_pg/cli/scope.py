@@ -50,9 +50,9 @@ def filter_option(command: F) -> F:
 
 def actor_option(command: F) -> F:
     """--actor: whom the history names beside the login."""
-    return click.option(
-        "--actor", metavar="NAME", help="Who does it, to be kept with the change."
-    )(command)
+    return click.option("--actor", metavar="NAME", help="Who does it, to be kept with the change.")(
+        command
+    )
 
 
 def expected_version_option(command: F) -> F:

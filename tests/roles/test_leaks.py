@@ -15,14 +15,16 @@ from tests.sql.calls import Connection, call, count
 TELLTALE = """
 create function pg_temp.tell(t text) returns boolean language plpgsql cost 0.0000001 as $$
   begin raise notice '%', t; return true; end $$;
-create function pg_temp.tell(t text, other text) returns boolean language plpgsql cost 0.0000001 as $$
+create function pg_temp.tell(t text, other text) returns boolean language plpgsql
+  cost 0.0000001 as $$
   begin raise notice '%', t; return true; end $$;
 create operator pg_temp.=== (leftarg = text, rightarg = text, function = pg_temp.tell);
 """
 
 TOUCHABLE = """
 select p.proname from pg_proc p cross join unnest(p.proargtypes) a join pg_type t on t.oid = a
- where p.pronamespace = 'memlayer'::regnamespace and (t.typtype in ('c', 'p') or t.typname like 'reg%%')
+ where p.pronamespace = 'memlayer'::regnamespace
+   and (t.typtype in ('c', 'p') or t.typname like 'reg%%')
    and has_function_privilege(%s, p.oid, 'execute')
 """
 
@@ -74,8 +76,9 @@ def test_a_copy_holds_the_rows_of_the_reader_and_goes_to_no_program(reader: Conn
     ):
         with pytest.raises(refused.InsufficientPrivilege):
             reader.execute(statement.encode())
-    with pytest.raises(refused.DatabaseError), reader.cursor().copy(
-        "copy memlayer.memory from stdin"
+    with (
+        pytest.raises(refused.DatabaseError),
+        reader.cursor().copy("copy memlayer.memory from stdin"),
     ):
         pass
 
