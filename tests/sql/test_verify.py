@@ -55,7 +55,8 @@ STEPS = {
         "update memlayer.history set old_embedding_model = null where old_embedding is not null",
     ),
     "a step of the history does not follow from the one before": (
-        'update memlayer.history set new_state = new_state || \'{"text": "else"}\' where version = 1',
+        'update memlayer.history set new_state = new_state || \'{"text": "else"}\''
+        " where version = 1",
         "update memlayer.history set version = version + 1 where version = 2",
         "update memlayer.history set event = 'BASELINE', old_state = null where version = 2"
         " and event = 'UPDATE'",
