@@ -168,6 +168,17 @@ begin
    order by x.memory_id, e.id
   on conflict do nothing;
 
+  -- Whatever they referred to stays until we are done, or is gone already.
+  perform
+     from memlayer.memory o
+    where o.tenant = p_tenant
+      and o.id in (
+        select f.memory_id from memlayer.former_link f where f.tenant = p_tenant and f.linked_id = any (v_ids)
+        union
+        select f.linked_id from memlayer.former_link f where f.tenant = p_tenant and f.memory_id = any (v_ids))
+    order by o.id
+      for key share;
+
   -- References of and to those that were gone, where both ends stand again.
   insert into memlayer.link (tenant, memory_id, linked_id, kind, created_at)
   select distinct p_tenant, l.memory_id, l.linked_id, l.kind, l.created_at at time zone 'UTC'
