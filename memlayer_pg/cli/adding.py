@@ -11,7 +11,7 @@ from click.exceptions import Exit
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.conversations import parse
 from memlayer_pg.cli.failures import WrongUse, say, told
-from memlayer_pg.cli.scope import json_object, named, scope_options
+from memlayer_pg.cli.scope import actor_option, json_object, named, scope_options
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
 
 
@@ -36,6 +36,7 @@ from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
     show_default=True,
     help="Conversations of a file to work on at the same time.",
 )
+@actor_option
 @pass_settings
 def add(
     settings: Settings,
@@ -49,6 +50,7 @@ def add(
     expires: str | None,
     timestamp: str | None,
     concurrency: int,
+    actor: str | None,
 ) -> None:
     """Remember TEXT, stdin (-) or the conversations of a file.
 
@@ -64,6 +66,7 @@ def add(
         "infer": not no_infer,
         "expiration_date": expires,
         "timestamp": timestamp,
+        "actor": actor,
     }
     common = {name: value for name, value in common.items() if value is not None}
     if text is not None:

@@ -10,7 +10,14 @@ import click
 from memlayer_pg.checks import UNSET
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import WrongUse
-from memlayer_pg.cli.scope import filter_option, filters, json_object, scope_options
+from memlayer_pg.cli.scope import (
+    actor_option,
+    expected_version_option,
+    filter_option,
+    filters,
+    json_object,
+    scope_options,
+)
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
 
 yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
@@ -27,6 +34,8 @@ yes = click.option("--yes", "-y", is_flag=True, help="Do not ask.")
 )
 @click.option("--expires", metavar="DAY", help="The last day (UTC) on which it is found.")
 @click.option("--no-expiry", is_flag=True, help="Find it for ever.")
+@expected_version_option
+@actor_option
 @pass_settings
 def update(
     settings: Settings,
@@ -35,6 +44,8 @@ def update(
     metadata: dict[str, Any] | None,
     expires: str | None,
     no_expiry: bool,
+    expected_version: int | None,
+    actor: str | None,
 ) -> None:
     """Change the words, metadata or expiry of one memory.
 
@@ -52,23 +63,30 @@ def update(
             text,
             metadata=metadata,
             expiration_date=None if no_expiry else UNSET if expires is None else expires,
+            expected_version=expected_version,
+            actor=actor,
         )
     _done(settings, result)
 
 
 @click.command(cls=WithSettings)
 @click.argument("memory_id", metavar="ID")
+@expected_version_option
+@actor_option
 @pass_settings
-def delete(settings: Settings, memory_id: str) -> None:
+def delete(
+    settings: Settings, memory_id: str, expected_version: int | None, actor: str | None
+) -> None:
     """Forget one memory; its history stays."""
     with places.memory(settings, embeds=False) as memory:
-        result = memory.delete(memory_id)
+        result = memory.delete(memory_id, expected_version=expected_version, actor=actor)
     _done(settings, result)
 
 
 @click.command(cls=WithSettings)
 @scope_options
 @filter_option
+@actor_option
 @yes
 @pass_settings
 def delete_all(
@@ -77,6 +95,7 @@ def delete_all(
     agent_id: str | None,
     run_id: str | None,
     conditions: dict[str, Any] | None,
+    actor: str | None,
     yes: bool,
 ) -> None:
     """Forget every memory that carries at least these ids.
@@ -90,14 +109,15 @@ def delete_all(
             counted = memory.get_all(filters=where, top_k=0, show_expired=True, with_total=True)
             number = counted["total"]
             ask(f"Forget {number} {'memory' if number == 1 else 'memories'} of {_whose(where)}?")
-        result = memory.delete_all(filters=where)
+        result = memory.delete_all(filters=where, actor=actor)
     _done(settings, result)
 
 
 @click.command(cls=WithSettings)
+@actor_option
 @yes
 @pass_settings
-def reset(settings: Settings, yes: bool) -> None:
+def reset(settings: Settings, actor: str | None, yes: bool) -> None:
     """Forget everything of the tenant, its history too.
 
     Asks first. Memories, history, messages and entities go; other tenants stay.
@@ -107,7 +127,7 @@ def reset(settings: Settings, yes: bool) -> None:
     with places.memory(settings, embeds=False) as memory:
         if not yes:
             ask(f"Forget everything of tenant {tenant}, its history too?")
-        memory.reset()
+        memory.reset(actor=actor)
     _done(settings, {"message": f"Everything of tenant {tenant} is forgotten."})
 
 

@@ -9,13 +9,11 @@ import click
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import Failed
 from memlayer_pg.cli.reading import top_k
-from memlayer_pg.cli.scope import scope_options
+from memlayer_pg.cli.scope import actor_option, expected_version_option, scope_options
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
 
 if TYPE_CHECKING:
     from rich.table import Table
-
-actor = click.option("--actor", metavar="NAME", help="Who does it, to be kept with the change.")
 
 DONE = {"ADD": "stands again", "UPDATE": "as it was", "DELETE": "deleted"}
 """What a restore or an undo did, by the event it was in the history."""
@@ -77,17 +75,29 @@ def _listed(found: list[dict[str, Any]]) -> Table:
 @click.argument("memory_id", metavar="ID")
 @click.option("--version", type=click.IntRange(min=1), metavar="N", help="As it was at version N.")
 @click.option("--as-of", metavar="WHEN", help="As it was at this moment, ISO 8601.")
-@actor
+@expected_version_option
+@actor_option
 @pass_settings
 def restore(
-    settings: Settings, memory_id: str, version: int | None, as_of: str | None, actor: str | None
+    settings: Settings,
+    memory_id: str,
+    version: int | None,
+    as_of: str | None,
+    expected_version: int | None,
+    actor: str | None,
 ) -> None:
     """Make one memory what it was, even one that was deleted.
 
     A deleted one needs neither --version nor --as-of. `memlayer history` shows the versions.
     """
     with places.memory(settings, embeds=False) as memory:
-        found = memory.restore(memory_id, version=version, as_of=as_of, actor=actor)
+        found = memory.restore(
+            memory_id,
+            version=version,
+            as_of=as_of,
+            expected_version=expected_version,
+            actor=actor,
+        )
     if settings.as_json:
         output.as_json(found)
         return
@@ -100,7 +110,7 @@ def restore(
 @click.command(cls=WithSettings)
 @click.argument("change_id", metavar="CHANGE")
 @click.option("--force", is_flag=True, help="Memories that were changed since, too.")
-@actor
+@actor_option
 @pass_settings
 def undo(settings: Settings, change_id: str, force: bool, actor: str | None) -> None:
     """Reverse what one call did; `memlayer changes` lists them.

@@ -48,6 +48,23 @@ def filter_option(command: F) -> F:
     )(command)
 
 
+def actor_option(command: F) -> F:
+    """--actor: whom the history names beside the login."""
+    return click.option("--actor", metavar="NAME", help="Who does it, to be kept with the change.")(
+        command
+    )
+
+
+def expected_version_option(command: F) -> F:
+    """--expected-version: compare and swap."""
+    return click.option(
+        "--expected-version",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Only while it is at version N.",
+    )(command)
+
+
 def named(**ids: str | None) -> dict[str, str]:
     """The ids that were given; WrongUse when there is none."""
     found = {name: value for name, value in ids.items() if value is not None}

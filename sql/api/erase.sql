@@ -41,7 +41,8 @@ begin
       into v_sessions using p_tenant, p_user_id, p_agent_id, p_run_id;
     execute format('select from memlayer.memory m where %s order by m.id for update', v_scope)
       using p_tenant, p_user_id, p_agent_id, p_run_id;
-    -- Deleted memories left their history.
+    -- Deleted memories left their history. It has no index by scope, for which every add would pay: it is
+    -- read through here, and once more in the end.
     execute format(
       'select array(select m.id from memlayer.memory m where %1$s union select m.memory_id from memlayer.history m where %1$s)', v_scope)
       into v_ids using p_tenant, p_user_id, p_agent_id, p_run_id;
@@ -55,12 +56,12 @@ begin
            select i.kind, i.id
              from (select m.user_id, m.agent_id, m.run_id from memlayer.memory m where %1$s
                    union
-                   select m.user_id, m.agent_id, m.run_id from memlayer.history m where %1$s
+                   select m.user_id, m.agent_id, m.run_id from memlayer.history m where m.memory_id = any ($5) and %1$s
                    union
                    select $2, $3, $4) m
             cross join lateral (values ('user', m.user_id), ('agent', m.agent_id), ('run', m.run_id)) i (kind, id))
       $sql$, v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id;
+      using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
 
     execute format(
       'select count(*) from memlayer.mention n join memlayer.memory m on m.tenant = n.tenant and m.id = n.memory_id where %s', v_scope)
@@ -70,7 +71,8 @@ begin
     execute format('delete from memlayer.memory m where %s', v_scope) using p_tenant, p_user_id, p_agent_id, p_run_id;
     get diagnostics v_number = row_count;
     v_counts[1] := v_counts[1] + v_number;
-    execute format('delete from memlayer.history m where %s', v_scope) using p_tenant, p_user_id, p_agent_id, p_run_id;
+    execute format('delete from memlayer.history m where m.memory_id = any ($5) and %s', v_scope)
+      using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
     get diagnostics v_number = row_count;
     v_counts[2] := v_counts[2] + v_number;
     -- An id may have been used again elsewhere: that history now begins later.
@@ -79,6 +81,16 @@ begin
      where h.tenant = p_tenant and h.memory_id = any (v_ids) and h.version > 1 and h.new_state is not null
        and not exists (
          select from memlayer.history o where o.tenant = p_tenant and o.memory_id = h.memory_id and o.version < h.version);
+    -- What was linked to one of them and deleted keeps its history, without their ids.
+    update memlayer.history h
+       set old_links = (
+             select jsonb_agg(o.value)
+               from jsonb_array_elements(h.old_links) o
+              where not (o.value ->> 'memory_id')::uuid = any (v_ids) and not (o.value ->> 'linked_id')::uuid = any (v_ids))
+      from (select l.memory_id from memlayer.former_link l where l.tenant = p_tenant and l.linked_id = any (v_ids)
+            union
+            select l.linked_id from memlayer.former_link l where l.tenant = p_tenant and l.memory_id = any (v_ids)) other (id)
+     where h.tenant = p_tenant and h.memory_id = other.id and h.old_links is not null;
     delete from memlayer.former_link l
      where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids));
     get diagnostics v_number = row_count;

@@ -69,6 +69,10 @@ begin
     return next;
     return;
   end if;
+  if p_after is null then
+    -- Who took history away, and when; the batches that follow are of the same run.
+    insert into memlayer.change (tenant, operation) values (p_tenant, 'prune_history');
+  end if;
 
   -- Whoever restores reads history under this lock.
   perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
@@ -99,4 +103,4 @@ end;
 $$;
 
 comment on function memlayer.prune_history is
-  'Takes away history older than p_keep (else setting.history_retention of the tenant; ML003 without either): of each memory the older rows, the newest of them staying as BASELINE; of memories deleted before that, everything; results kept for idempotency keys, and references that ended. p_batch memories a call, after p_after: next is where to go on, null at the end. p_dry_run counts only.';
+  'Takes away history older than p_keep (else setting.history_retention of the tenant; ML003 without either): of each memory the older rows, the newest of them staying as BASELINE; of memories deleted before that, everything; results kept for idempotency keys, and references that ended. p_batch memories a call, after p_after: next is where to go on, null at the end. p_dry_run counts only. A run that takes anything leaves a row in change.';

@@ -11,6 +11,7 @@ begin atomic
     select h.*,
            lag(h.version)   over w as version_before,
            lag(h.new_state) over w as state_before,
+           lag((coalesce(h.user_id, ''), coalesce(h.agent_id, ''), coalesce(h.run_id, ''))) over w as scope_before,
            lead(h.version)  over w is null as is_last
       from memlayer.history h
      where p_tenant is null or h.tenant = p_tenant
@@ -38,6 +39,22 @@ begin atomic
     join memory m on m.tenant = e.tenant and m.id = e.memory_id
    where e.is_last
      and (e.user_id, e.agent_id, e.run_id) is distinct from (m.user_id, m.agent_id, m.run_id)
+  union all
+  -- An id that was used again may be of another scope from then on.
+  select e.tenant, 'the history of the memory is of another scope', e.memory_id, format('version %s', e.version)
+    from event e
+   where e.event in ('UPDATE', 'DELETE')
+     and e.scope_before <> (coalesce(e.user_id, ''), coalesce(e.agent_id, ''), coalesce(e.run_id, ''))
+  union all
+  select e.tenant, 'a vector in the history is not that of its step', e.memory_id, format('version %s', e.version)
+    from event e
+    left join memlayer.model d on d.tenant = e.tenant and d.id = e.old_embedding_model
+   where case when e.old_embedding is not null
+              then d.dimensions is distinct from vector_dims(e.old_embedding)
+                or e.old_embedding_model is distinct from (e.old_state ->> 'embedding_model')::bigint
+              else (e.old_state ->> 'embedding_model')::bigint is distinct from (e.new_state ->> 'embedding_model')::bigint
+               and e.old_state ->> 'embedding_model' is not null
+         end
   union all
   select e.tenant, 'a step of the history does not follow from the one before', e.memory_id, format('version %s', e.version)
     from event e

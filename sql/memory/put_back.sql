@@ -168,6 +168,17 @@ begin
    order by x.memory_id, e.id
   on conflict do nothing;
 
+  -- Whatever they referred to stays until we are done, or is gone already.
+  perform
+     from memlayer.memory o
+    where o.tenant = p_tenant
+      and o.id in (
+        select f.memory_id from memlayer.former_link f where f.tenant = p_tenant and f.linked_id = any (v_ids)
+        union
+        select f.linked_id from memlayer.former_link f where f.tenant = p_tenant and f.memory_id = any (v_ids))
+    order by o.id
+      for key share;
+
   -- References of and to those that were gone, where both ends stand again.
   insert into memlayer.link (tenant, memory_id, linked_id, kind, created_at)
   select distinct p_tenant, l.memory_id, l.linked_id, l.kind, l.created_at at time zone 'UTC'
@@ -177,6 +188,29 @@ begin
    where m.tenant = p_tenant and m.id = any (v_ids)
      and exists (select from memlayer.memory o where o.tenant = p_tenant and o.id = l.memory_id)
      and exists (select from memlayer.memory o where o.tenant = p_tenant and o.id = l.linked_id)
+   order by 2, 3, 4
+  on conflict do nothing;
+
+  -- And those that had ended with the other end already, before this one was gone: they begin anew, for
+  -- nobody knows whether both stood without them. One that was deleted by itself since stays so.
+  insert into memlayer.link (tenant, memory_id, linked_id, kind)
+  select p_tenant, l.memory_id, l.linked_id, l.kind
+    from (
+      select distinct on (f.memory_id, f.linked_id, f.kind) f.*, w.id
+        from unnest(v_ids, v_events) w (id, event)
+       cross join lateral (
+         select f.*, f.memory_id as other_id from memlayer.former_link f where f.tenant = p_tenant and f.linked_id = w.id
+         union all
+         select f.*, f.linked_id from memlayer.former_link f where f.tenant = p_tenant and f.memory_id = w.id) f
+       where w.event = 'ADD'
+       order by f.memory_id, f.linked_id, f.kind, f.ended_at desc) l
+    join memlayer.memory o on o.tenant = p_tenant and o.id = l.other_id
+   where exists (
+     select from memlayer.history h
+      where h.tenant = p_tenant and h.memory_id = l.other_id
+        and h.event = 'DELETE' and h.recorded_at = l.ended_at
+        and h.old_links @> jsonb_build_array(
+              jsonb_build_object('memory_id', l.memory_id, 'linked_id', l.linked_id, 'kind', l.kind)))
    order by 2, 3, 4
   on conflict do nothing;
 

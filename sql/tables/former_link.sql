@@ -9,6 +9,8 @@ create table memlayer.former_link (
   constraint former_link_pkey primary key (tenant, linked_id, memory_id, kind, ended_at)
 );
 
+create index former_link_memory_idx on memlayer.former_link (tenant, memory_id);
+
 comment on table memlayer.former_link is 'One row a reference that stands no more: the history of memlayer.link, written by a trigger. It outlives the memories.';
 comment on column memlayer.former_link.tenant is 'The customer or application the row belongs to.';
 comment on column memlayer.former_link.memory_id is 'The newer memory.';
@@ -16,3 +18,4 @@ comment on column memlayer.former_link.linked_id is 'The older memory it referre
 comment on column memlayer.former_link.kind is 'related, updates or contradicts.';
 comment on column memlayer.former_link.created_at is 'When the reference was stored.';
 comment on column memlayer.former_link.ended_at is 'When it was deleted, with one of the memories or by itself.';
+comment on index memlayer.former_link_memory_idx is 'What a memory referred to: its restore looks for it.';

@@ -460,3 +460,27 @@ def test_history_is_pruned_after_it_was_counted(alone: Shell) -> None:
     assert "1 rows" in alone.well("db", "prune-history", "--keep", "0d").out
     assert [e["event"] for e in alone.well("history", memory_id, "--json").json] == ["BASELINE"]
     assert "contradicts" in alone.well("verify").out
+
+
+def test_a_change_of_a_stale_version_is_refused_and_the_actor_is_kept(alone: Shell) -> None:
+    memory_id = alone.add("Ann drinks tea", "--actor", "clerk 1")
+    update = ("update", memory_id, "Ann drinks oolong tea", "--actor", "clerk 2")
+    for command in (
+        (*update, "--expected-version", "2"),
+        ("delete", memory_id, "--expected-version", "2"),
+        ("restore", memory_id, "--version", "1", "--expected-version", "2"),
+    ):
+        ran = alone(*command)
+        assert ran.code == 1
+        assert "at version 1, not 2" in ran.err
+    alone.well(*update, "--expected-version", "1")
+    restore = ("restore", memory_id, "--version", "1", "--expected-version", "2")
+    alone.well(*restore, "--actor", "clerk 3")
+    alone.well("delete", memory_id, "--expected-version", "3", "--actor", "clerk 4")
+    alone.well("restore", memory_id, "--actor", "clerk 5")
+    alone.well("delete-all", "--user", "ann", "--yes", "--actor", "clerk 6")
+    entries = alone.well("history", memory_id, "--json").json
+    assert [entry["actor"] for entry in entries] == [f"clerk {n}" for n in range(1, 7)]
+    done = alone.well("changes", "--user", "ann", "--json").json["results"]
+    assert [change["actor"] for change in done] == [f"clerk {n}" for n in range(6, 0, -1)]
+    assert alone("update", memory_id, "x", "--expected-version", "0").code == 2

@@ -71,6 +71,44 @@ def test_a_memory_is_seen_as_it_was_worded_and_after_it_was_deleted(conn: Connec
     assert call(conn, "search", query="mate", user_id="ann", as_of=hour(7)) == []
 
 
+def test_a_change_counts_from_its_very_moment_on(conn: Connection) -> None:
+    tick = timedelta(microseconds=1)
+    at(conn, hour(0))
+    [tea] = add(conn, "Ann likes tea")
+    at(conn, hour(1))
+    call(conn, "update", id=tea, text="Ann likes mate", metadata={"k": 1})
+    at(conn, hour(2))
+    call(conn, "delete", id=tea)
+    at(conn, hour(3))
+    call(conn, "restore", id=tea)
+    at(conn, hour(4))
+    for moment, known in (
+        (hour(0) - tick, []),
+        (hour(0), ["Ann likes tea"]),
+        (hour(1) - tick, ["Ann likes tea"]),
+        (hour(1), ["Ann likes mate"]),
+        (hour(2) - tick, ["Ann likes mate"]),
+        (hour(2), []),
+        (hour(3) - tick, []),
+        (hour(3), ["Ann likes mate"]),
+    ):
+        assert texts(conn, moment) == known
+        assert [row["text"] for row in call(conn, "as_of", user_id="ann", at=moment)] == known
+        found = call(conn, "search", user_id="ann", query="likes", as_of=moment)
+        assert [row["text"] for row in found] == known
+        checked = texts(conn, moment, filters={"k": 1})
+        assert checked == [text for text in known if "mate" in text]
+        assert texts(conn, moment, tenant="other") == []
+        if known:
+            conn.execute("savepoint before")
+            [row] = call(conn, "restore", id=tea, as_of=moment)
+            assert [row["text"]] == known
+            conn.execute("rollback to before")
+        else:
+            with pytest.raises(errors.MemoryNotFound), conn.transaction():
+                call(conn, "restore", id=tea, as_of=moment)
+
+
 def test_the_future_and_no_moment_are_now(conn: Connection) -> None:
     [tea, _] = add(conn, "tea", "beer")
     call(conn, "update", id=tea, text="mate")

@@ -10,7 +10,7 @@ import psycopg
 import pytest
 
 from memlayer_pg.errors import MemoryNotFound, VersionConflict
-from tests.sql.calls import Connection, add, call, count
+from tests.sql.calls import Connection, add, call, consistent, count
 
 
 def at_once(dsn: str, workers: int, work: Callable[[Connection, int], Any]) -> list[Any]:
@@ -268,6 +268,29 @@ def test_two_restores_of_a_deleted_memory_at_once_bring_back_one(database: str) 
         )
         assert (second["event"], second["version"]) == (None, 3)
         assert count(conn, "memory") == 1
+
+
+def test_a_restore_leaves_out_references_to_what_is_deleted_at_that_moment(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [old] = add(conn, "lives in Rome")
+        link = {"id": old, "kind": "updates"}
+        [new] = add(conn, user_id="bob", facts=[{"text": "lives in Oslo", "links": [link]}])
+        conn.execute(
+            "insert into memlayer.link (memory_id, linked_id) values (%s, %s)"
+            " on conflict do nothing",
+            [new, old],
+        )
+        call(conn, "delete", id=new)
+        [restored] = one_after_the_other(
+            database,
+            lambda one: call(one, "delete", id=old),
+            lambda other: call(other, "restore", id=new),
+        )
+        assert restored["event"] == "ADD"
+        assert count(conn, "link") == 0
+        call(conn, "restore", id=old)
+        assert count(conn, "link") == 1
+        assert consistent(conn)
 
 
 def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:

@@ -64,6 +64,34 @@ def test_nothing_of_an_erased_scope_is_left_and_nothing_of_another_goes(conn: Co
     assert consistent(conn)
 
 
+def test_what_was_linked_from_another_scope_keeps_no_id_of_what_was_erased(
+    conn: Connection,
+) -> None:
+    erased = store(conn, "ann likes pomelo", "Pomelo", user_id="ann", agent_id="helper")
+    kept = store(conn, "helpers grow quince", user_id=None, agent_id="helper")
+    links = [{"id": erased, "kind": "updates"}, {"id": kept, "kind": "related"}]
+    for text in ("helpers sell fruit", "helpers pack fruit"):
+        add(conn, facts=[{"text": text, "links": links}], user_id=None, agent_id="helper")
+    gone = str(one(conn, "select id from memlayer.memory where text = 'helpers sell fruit'"))
+    assert count(conn, "link") == 4
+    call(conn, "delete", id=gone)
+    call(conn, "erase", user_id="ann")
+    assert traces(conn, "pomelo", erased, "ann") == set()
+    assert consistent(conn)
+    call(conn, "restore", id=gone)
+    assert count(conn, "link") == 2
+
+
+def test_a_label_of_who_acted_on_another_scope_stays(conn: Connection) -> None:
+    add(conn, "bob likes figs", user_id="bob", actor="ann")
+    add(conn, "ann likes figs", user_id="ann", actor="ann")
+    call(conn, "erase", user_id="ann")
+    assert conn.execute("select user_id, actor from memlayer.change order by 1").fetchall() == [
+        ("bob", "ann"),
+        (None, None),
+    ]
+
+
 def test_the_receipt_counts_and_answers_whether_somebody_was_erased(conn: Connection) -> None:
     lived(conn, "ann")
     counted = {

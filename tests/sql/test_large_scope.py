@@ -139,6 +139,19 @@ def test_a_filter_never_makes_the_result_shorter_than_what_there_is(large: Conne
         assert len(positive) == there
 
 
+@pytest.mark.parametrize("filters", [None, {"rare": True}])
+def test_a_small_scope_is_found_whole_beside_a_large_one(  # B034
+    large: Connection, filters: dict[str, Any] | None
+) -> None:
+    [near] = large.execute(
+        "select embedding::real[] from memlayer.memory where user_id = 'big' limit 1"
+    ).fetchall()
+    ask = {"query": "?", "embedding": near[0], "model": "toy", "user_id": "small"}
+    found = call(large, "search", **ask, filters=filters, top_k=100, threshold=-1)
+    assert len(found) == (1 if filters else 30)
+    assert all(row["text"].startswith("small") for row in found)
+
+
 def test_recall_is_measured_on_live_data(large: Connection) -> None:
     [told] = call(large, "recall_check", user_id="big")
     assert (told["samples"], told["recall"] >= 0.95) == (20, True)

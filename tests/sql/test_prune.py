@@ -147,3 +147,19 @@ def test_batches_go_on_where_the_last_one_ended(conn: Connection) -> None:
     assert removed == [2, 2, 1]
     assert count(conn, "history", "event = 'BASELINE'") == count(conn, "history") == 5
     assert consistent(conn)
+    assert count(conn, "change", "operation = 'prune_history'") == 1  # of one run
+
+
+def test_who_took_history_away_is_recorded(conn: Connection) -> None:
+    memory = aged(conn)
+    prune(conn, dry_run=True)
+    assert count(conn, "change", "operation = 'prune_history'") == 0
+    prune(conn)
+    prune(conn)
+    [change] = [
+        row for row in call(conn, "changes", top_k=100) if row["operation"] == "prune_history"
+    ]
+    assert (change["added"], change["updated"], change["deleted"]) == (0, 0, 0)
+    assert change["database_role"] == conn.info.user
+    assert call(conn, "undo", change_id=change["id"]) == []
+    assert versions(conn, memory) == [(3, "BASELINE"), (4, "UPDATE")]

@@ -139,6 +139,47 @@ def test_references_come_back_when_both_ends_stand_again(conn: Connection) -> No
     assert links.fetchall() == [(new, old, "updates")]
 
 
+@pytest.mark.parametrize("deleted", ["old new", "new old"])
+@pytest.mark.parametrize("restored", ["old new", "new old"])
+def test_references_come_back_in_whatever_order_the_ends_went_and_came(
+    conn: Connection, deleted: str, restored: str
+) -> None:
+    ids = {"old": store(conn, "lives in Rome")}
+    link = {"id": ids["old"], "kind": "updates"}
+    [ids["new"]] = add(conn, facts=[{"text": "lives in Oslo", "links": [link]}])
+    for _ in range(2):
+        for end in deleted.split():
+            call(conn, "delete", id=ids[end])
+        for end in restored.split():
+            call(conn, "restore", id=ids[end])
+        links = conn.execute("select memory_id::text, linked_id::text, kind from memlayer.link")
+        assert links.fetchall() == [(ids["new"], ids["old"], "updates")]
+
+
+def test_a_reference_that_was_deleted_by_itself_stays_so(conn: Connection) -> None:
+    old = store(conn, "lives in Rome")
+    [new] = add(conn, facts=[{"text": "lives in Oslo", "links": [{"id": old, "kind": "updates"}]}])
+    call(conn, "delete", id=old)
+    call(conn, "restore", id=old)
+    assert count(conn, "link") == 1
+    conn.execute("delete from memlayer.link")
+    for memory in (old, new):
+        call(conn, "delete", id=memory)
+        call(conn, "restore", id=memory)
+    assert count(conn, "link") == 0
+
+
+def test_another_text_keeps_the_references_of_the_memory(conn: Connection) -> None:
+    old = store(conn, "lives in Rome")
+    [new] = add(conn, facts=[{"text": "lives in Olso", "links": [{"id": old, "kind": "updates"}]}])
+    call(conn, "update", id=new, text="lives in Oslo")
+    call(conn, "update", id=old, text="lived in Rome")
+    call(conn, "restore", id=old, version=1)
+    listed = {row["text"]: row["superseded_by"] for row in call(conn, "get_all", user_id="ann")}
+    assert listed["lives in Oslo"] is None
+    assert str(listed["lives in Rome"]) == new
+
+
 def test_a_vector_of_a_retired_model_is_not_restored(conn: Connection) -> None:
     memory = store(conn, "one")
     call(conn, "update", id=memory, text="two", embedding=[0.0, 1.0], model="toy")

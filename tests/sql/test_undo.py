@@ -103,6 +103,29 @@ def test_what_was_changed_since_is_left_and_told_unless_forced(conn: Connection)
     assert consistent(conn)
 
 
+def test_of_a_delete_all_what_was_restored_and_changed_since_is_left(conn: Connection) -> None:
+    ids = [store(conn, f"fact {n}", f"Name{n}") for n in range(4)]
+    call(conn, "delete_all", user_id="ann")
+    change = latest(conn, "delete_all")
+    call(conn, "restore", id=ids[0])
+    call(conn, "update", id=ids[0], text="another fact")
+    call(conn, "restore", id=ids[1])
+    call(conn, "restore", id=ids[2])
+    call(conn, "delete", id=ids[2])
+    outcomes = {str(row["id"]): row["outcome"] for row in call(conn, "undo", change_id=change)}
+    assert [outcomes[id_] for id_ in ids] == [
+        "changed since",
+        "as before",
+        "changed since",
+        "undone",
+    ]
+    forced = call(conn, "undo", change_id=change, force=True)
+    assert {row["outcome"] for row in forced} == {"undone", "as before"}
+    texts = {row["text"] for row in call(conn, "get_all", user_id="ann")}
+    assert texts == {f"fact {n}" for n in range(4)}
+    assert consistent(conn)
+
+
 def test_an_undo_that_is_repeated_does_nothing_more(conn: Connection) -> None:
     memory = store(conn, "one")
     call(conn, "update", id=memory, metadata={"k": 1})
