@@ -14,7 +14,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memlayer_pg import DatabaseError, IdempotencyConflict
+from memlayer_pg import DatabaseError
 from tests.api.operations import OPERATIONS, REPEATABLE, STATE, in_a_process, memory_of, past
 from tests.api.proxy import Proxy
 
@@ -177,39 +177,3 @@ def in_the_middle(scene: Scene, end: Callable[[int], None]) -> None:
 def test_a_backend_ended_with_the_work_nearly_done_leaves_nothing_of_it(scene: Scene) -> None:
     in_the_middle(scene, lambda pid: scene.end_backends())
     assert scene.check() == "nothing"
-
-
-@pytest.mark.usefixtures("consistent")
-def test_when_the_answer_is_lost_the_same_key_gives_it_and_the_model_is_paid_once(
-    live: str, tenant: str, endpoint: Any, counts: Any
-) -> None:
-    endpoint.facts(FACT)
-    said: dict[str, Any] = {
-        "messages": "I am Ann and like tea",
-        "user_id": "ann",
-        "idempotency_key": "k",
-    }
-    with Proxy(live) as proxy, memory_of(proxy.dsn, tenant, endpoint.base_url) as memory:
-        lost: list[int] = []
-
-        def drop(number: int) -> None:
-            if "add" in proxy.functions and not lost:
-                lost.append(number)
-                raise OSError("the wire was cut")
-
-        proxy.after = drop
-        with pytest.raises(DatabaseError):
-            memory.add(**said)
-        assert lost
-        assert counts() == (1, 1, 1, 1, 1)
-        assert len(endpoint.chats) == 1
-        first = memory.add(**said)
-        assert [item["memory"] for item in first["results"]] == ["Ann likes tea"]
-        assert [item["event"] for item in first["results"]] == ["ADD"]
-        assert memory.add(**said) == first
-        assert len(endpoint.chats) == 1
-        with pytest.raises(IdempotencyConflict) as caught:
-            memory.add(**said | {"messages": "I am Bob"})
-        assert caught.value.sqlstate == "ML008"
-        assert len(endpoint.chats) == 1
-    assert counts() == (1, 1, 1, 1, 1)
