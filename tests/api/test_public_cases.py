@@ -147,7 +147,7 @@ def test_processes_and_threads_that_say_the_same_leave_one_row(  # B071
     meeting = threading.Barrier(20)
 
     def together(request: Any) -> str:
-        meeting.wait(60)  # all of them looked before any wrote
+        meeting.wait(300)  # all of them looked before any wrote
         return json.dumps({"facts": ["Cycles to work"]})
 
     endpoint.chat = together
@@ -159,7 +159,7 @@ def test_processes_and_threads_that_say_the_same_leave_one_row(  # B071
     ]
     for process in processes:
         process.start()
-    told = [results.get(timeout=60) for _ in range(20)]
+    told = [results.get(timeout=300) for _ in range(20)]
     for process in processes:
         process.join(60)
         assert process.exitcode == 0
