@@ -12,7 +12,7 @@ from memlayer_pg.errors import DatabaseError
 
 SQLSTATES = ("40001", "40P01")
 """serialization_failure and deadlock_detected."""
-PAUSES = (0.01, 0.05, 0.2, 0.5)
+PAUSES = (0.01, 0.05, 0.2, 0.5, 1, 1, 2, 2)
 """Seconds before each new attempt, at most: after the last one the error is the caller's."""
 
 

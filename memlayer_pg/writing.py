@@ -107,11 +107,33 @@ def prepare_add(
         )
     if not spoken:
         return Prepared(result={"results": []})
-    if memory_type == PROCEDURAL and scope.agent_id is not None:
+    is_procedure = memory_type == PROCEDURAL and scope.agent_id is not None
+    is_verbatim = not is_procedure and not (infer and store.extracts)
+    # Before a model is paid. A call that is under way elsewhere is found when this one writes.
+    earlier = None if key is None else (yield from _earlier(store, scope, args))
+    if earlier is not None:
+        return Prepared(result=shapes.added(earlier, _speakers(spoken) if is_verbatim else None))
+    if is_procedure:
         return (yield from _procedure(store, spoken, prompt_, args))
-    if not infer or not store.extracts:
+    if is_verbatim:
         return (yield from _verbatim(store, spoken, scope, args))
     return (yield from _facts(store, spoken, said_at, prompt_ or store.instructions, scope, args))
+
+
+def _earlier(store: Store, scope: Scope, args: dict[str, Any]) -> Flow[list[Row] | None]:
+    """What the same request returned when it was made before; None when it was not."""
+    [found] = yield from call(
+        "recall_context",
+        p_tenant=store.tenant,
+        **scope.args(),
+        p_messages=0,
+        p_similar=0,
+        p_recent=0,
+        p_idempotency_key=args["p_idempotency_key"],
+        p_request_hash=args["p_request_hash"],
+    )
+    rows: list[Row] | None = found["replay"]
+    return rows
 
 
 def _facts(
@@ -134,11 +156,7 @@ def _facts(
         **scope.args(),
         p_embedding=looked_up.vectors[0],
         p_model=looked_up.model,
-        p_idempotency_key=args.get("p_idempotency_key"),
-        p_request_hash=args.get("p_request_hash"),
     )
-    if recalled["replay"] is not None:
-        return Prepared(result=shapes.added(recalled["replay"], None))
     known: list[Row] = recalled["memories"] or []
     today = datetime.now(UTC)
     generated = yield from generate(
@@ -186,7 +204,7 @@ def _verbatim(
     store: Store, spoken: list[Message], scope: Scope, args: dict[str, Any]
 ) -> Flow[Prepared]:
     """What was said, word for word: one memory a message, but for what the system said."""
-    stored = [message for message in spoken if message.role != "system"]
+    stored = _stored(spoken)
     args = {**args, "p_messages": [_buffered(message) for message in spoken]}
     if not stored:
         return Prepared(args=args)
@@ -209,7 +227,16 @@ def _verbatim(
     embedded = yield from embed(texts + named.names, "document")
     args |= _vectors(facts, named, embedded)
     args["p_usage"] = {"embedding_tokens": embedded.tokens}
-    return Prepared(args=args, spoken=tuple((message.name, message.role) for message in stored))
+    return Prepared(args=args, spoken=_speakers(spoken))
+
+
+def _stored(spoken: list[Message]) -> list[Message]:
+    return [message for message in spoken if message.role != "system"]
+
+
+def _speakers(spoken: list[Message]) -> tuple[tuple[str | None, str], ...]:
+    """Name and role for each memory that is stored word for word."""
+    return tuple((message.name, message.role) for message in _stored(spoken))
 
 
 def _procedure(

@@ -10,6 +10,7 @@ import stat
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -187,6 +188,23 @@ def test_a_killed_server_is_started_again(folder: Path) -> None:
     with embedded.start(folder) as second:
         assert ask(second.dsn, "select answer from kept") == 42
     first.stop()
+
+
+@pytest.mark.parametrize("version", [16, 18])
+def test_a_server_that_recovers_from_a_crash_is_stopped(new: Path, version: int) -> None:
+    with embedded.start(new, version=version) as server:
+        conn = psycopg.connect(server.dsn)
+        conn.execute("create table kept as select 1 as one")
+        conn.commit()
+        os.kill(conn.info.backend_pid, signal.SIGKILL)
+        conn.close()
+        while answers(server.dsn):
+            time.sleep(0.01)
+    assert not answers(server.dsn)
+    log = (new / "postgres" / "server.log").read_text()
+    assert "database system is shut down" in log  # in good order
+    with embedded.start(new) as server:
+        assert ask(server.dsn, "select one from kept") == 1
 
 
 def test_a_process_id_that_somebody_else_has_by_now_is_no_obstacle(folder: Path) -> None:

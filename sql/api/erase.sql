@@ -91,6 +91,10 @@ begin
             union
             select l.linked_id from memlayer.former_link l where l.tenant = p_tenant and l.memory_id = any (v_ids)) other (id)
      where h.tenant = p_tenant and h.memory_id = other.id and h.old_links is not null;
+    perform from memlayer.former_link l
+      where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids))
+      order by l.linked_id, l.memory_id, l.kind, l.ended_at
+        for update;
     delete from memlayer.former_link l
      where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids));
     get diagnostics v_number = row_count;
@@ -106,6 +110,8 @@ begin
     get diagnostics v_number = row_count;
     v_counts[4] := v_counts[4] + v_number;
 
+    execute format('select from memlayer.change m where %s order by m.id for update', v_scope)
+      using p_tenant, p_user_id, p_agent_id, p_run_id;
     execute format(
       $sql$
       update memlayer.change m

@@ -58,8 +58,23 @@ begin
   insert into memlayer.setting as s (tenant, history_begins_at) values (p_tenant, v_begin)
   on conflict on constraint setting_pkey do update
      set history_begins_at = greatest(s.history_begins_at, excluded.history_begins_at);
+  -- Whoever restores reads history under this lock; and sessions come first, as for every writer.
+  perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
+     from (select distinct h.user_id, h.agent_id, h.run_id
+             from memlayer.history h
+            where h.tenant = p_tenant and h.memory_id = any (v_ids)) s
+   having count(*) > 0;
   if p_after is null then
+    -- Several rows in one order, as in memlayer.erase and memlayer.reset.
+    perform from memlayer.former_link l
+      where l.tenant = p_tenant and l.ended_at < v_begin
+      order by l.linked_id, l.memory_id, l.kind, l.ended_at
+        for update;
     delete from memlayer.former_link l where l.tenant = p_tenant and l.ended_at < v_begin;
+    perform from memlayer.change c
+      where c.tenant = p_tenant and c.recorded_at < v_begin and c.idempotency_key is not null
+      order by c.id
+        for update;
     -- The texts that calls returned.
     update memlayer.change c
        set idempotency_key = null, request_hash = null, result = null
@@ -74,11 +89,6 @@ begin
     insert into memlayer.change (tenant, operation) values (p_tenant, 'prune_history');
   end if;
 
-  -- Whoever restores reads history under this lock.
-  perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
-     from (select distinct h.user_id, h.agent_id, h.run_id
-             from memlayer.history h
-            where h.tenant = p_tenant and h.memory_id = any (v_ids)) s;
   with span as (
     select h.memory_id,
            coalesce(min(h.version) filter (where h.recorded_at >= v_begin) - 1, max(h.version)) as version

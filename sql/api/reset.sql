@@ -21,7 +21,10 @@ begin
   delete from memlayer.entity e where e.tenant = p_tenant;
   delete from memlayer.session s where s.tenant = p_tenant;
   delete from memlayer.history h where h.tenant = p_tenant;
+  -- Several rows in one order, as in memlayer.erase and memlayer.prune_history.
+  perform from memlayer.former_link l where l.tenant = p_tenant order by l.linked_id, l.memory_id, l.kind, l.ended_at for update;
   delete from memlayer.former_link l where l.tenant = p_tenant;
+  perform from memlayer.change c where c.tenant = p_tenant order by c.id for update;
   delete from memlayer.change c where c.tenant = p_tenant;
   delete from memlayer.scope_statistic s where s.tenant = p_tenant;
   delete from memlayer.model d where d.tenant = p_tenant;

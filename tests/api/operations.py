@@ -10,11 +10,19 @@ from memlayer_pg import Config, Endpoint, Memory
 
 Known = Mapping[str, str]
 """The ids of the memories `kept` and `gone`, and of the call `deleted` that `gone` went with."""
-ROWS = [
+ROWS: list[dict[str, Any]] = [
     {"id": f"00000000-0000-4000-8000-00000000000{n}", "text": f"imported {n}", "user_id": "ann"}
     | {"entities": [{"name": name, "type": "person"} for name in ("Ann", f"Bob {n}")]}
     for n in range(3)
 ]
+for row, to in zip(ROWS, (ROWS[1], ROWS[2], ROWS[0]), strict=True):
+    row["links"] = [{"id": to["id"], "kind": "updates"}]
+KNOWN: dict[str, Any] = {
+    "id": "00000000-0000-4000-8000-00000000000a",
+    "text": "known",
+    "user_id": "ann",
+}
+KNOWN["links"] = [{"id": ROWS[0]["id"]}]
 OPERATIONS: dict[str, Callable[[Memory, Known], Any]] = {
     "add": lambda memory, known: memory.add(
         "I am Ann and like tea", user_id="ann", idempotency_key="once"
@@ -25,8 +33,10 @@ OPERATIONS: dict[str, Callable[[Memory, Known], Any]] = {
     "restore": lambda memory, known: memory.restore(known["gone"]),
     "undo": lambda memory, known: memory.undo(known["deleted"]),
     "import": lambda memory, known: memory.import_memories(ROWS, embed=True),
+    "re-run": lambda memory, known: memory.import_memories([KNOWN, *ROWS], embed=True),
+    "erase": lambda memory, known: memory.erase("ann"),
 }
-REPEATABLE = ("add", "update", "undo", "import")
+REPEATABLE = ("add", "update", "undo", "import", "re-run")
 """Those that, done again, find that nothing is left to do."""
 STATE = """
 select (select array_agg((text, version, embedding is null) order by text)
@@ -35,6 +45,9 @@ select (select array_agg((text, version, embedding is null) order by text)
           from memlayer.history where tenant = %(tenant)s)::text,
        (select array_agg(name order by name) from memlayer.entity where tenant = %(tenant)s),
        (select count(*) from memlayer.mention where tenant = %(tenant)s),
+       (select count(*) from memlayer.link where tenant = %(tenant)s),
+       (select count(*) from memlayer.session where tenant = %(tenant)s),
+       (select count(*) from memlayer.receipt where tenant = %(tenant)s),
        (select array_agg((seq, content) order by seq)
           from memlayer.message where tenant = %(tenant)s)::text,
        (select array_agg(operation order by operation)
@@ -49,9 +62,10 @@ def memory_of(dsn: str, tenant: str, url: str) -> Memory:
 
 
 def past(memory: Memory) -> Known:
-    """Give the scope a past."""
+    """Give the scope a past, an import that was begun among it."""
     [kept] = memory.add("Ann and Cleo like tea", user_id="ann", infer=False)["results"]
     [gone] = memory.add("Ann and Dora live in Rome", user_id="ann", infer=False)["results"]
+    memory.import_memories([KNOWN])
     memory.delete(gone["id"])
     deleted = memory.changes(top_k=1)["results"][0]["id"]
     return {"kept": kept["id"], "gone": gone["id"], "deleted": deleted}

@@ -54,7 +54,7 @@ def test_everything_of_an_add_is_there(memory: Any, endpoint: Any, sql: Any, cou
     )
 
 
-def test_when_it_was_said_is_shown_where_that_was_told(memory: Any, endpoint: Any) -> None:
+def test_when_it_was_said_is_shown_where_that_was_told(memory: Any, endpoint: Any) -> None:  # B028
     endpoint.facts("the roof was mended")
     [told] = memory.add("x", user_id="ann", timestamp="2021-11-16")["results"]
     endpoint.facts("the roof is red")
@@ -63,7 +63,9 @@ def test_when_it_was_said_is_shown_where_that_was_told(memory: Any, endpoint: An
     assert "observed_at" not in memory.get(untold["id"])
 
 
-def test_the_same_fact_is_stored_once_and_said_to_be_known(memory: Any, endpoint: Any) -> None:
+def test_the_same_fact_is_stored_once_and_said_to_be_known(
+    memory: Any, endpoint: Any
+) -> None:  # B014
     endpoint.facts("Ann cycles to work")
     [first] = memory.add("I cycle to work", user_id="ann")["results"]
     for _ in range(3):
@@ -74,7 +76,7 @@ def test_the_same_fact_is_stored_once_and_said_to_be_known(memory: Any, endpoint
     assert len(memory.get_all(filters={"user_id": "ann"})["results"]) == 1
 
 
-def test_the_same_fact_is_another_one_in_another_scope(memory: Any, endpoint: Any) -> None:
+def test_the_same_fact_is_another_one_in_another_scope(memory: Any, endpoint: Any) -> None:  # B026
     endpoint.facts("cycles to work")
     for scope in ({"user_id": "a"}, {"user_id": "b"}, {"user_id": "a", "run_id": "r1"},
                   {"user_id": "a", "run_id": "r2"}):  # fmt: skip
@@ -110,7 +112,7 @@ def test_what_was_said_is_stored_word_for_word(memory: Any, endpoint: Any) -> No
     assert len(memory.messages(user_id="u")) == 4
 
 
-def test_what_is_said_word_for_word_may_repeat(memory: Any) -> None:
+def test_what_is_said_word_for_word_may_repeat(memory: Any) -> None:  # B014
     for _ in range(3):
         assert len(memory.add("hello", user_id="u", infer=False)["results"]) == 1
     assert len(memory.get_all(filters={"user_id": "u"})["results"]) == 3
@@ -123,7 +125,7 @@ def test_without_a_language_model_nothing_is_extracted(make: Any, endpoint: Any)
     assert endpoint.chats == []
 
 
-def test_parts_that_are_no_text_are_left_out(memory: Any, caplog: Any) -> None:
+def test_parts_that_are_no_text_are_left_out(memory: Any, caplog: Any) -> None:  # B009
     content = [
         {"type": "text", "text": "My dog is called Pixel"},
         {"type": "image_url", "image_url": {"url": "data:image/png;base64,AAAA"}},
@@ -146,13 +148,13 @@ def test_parts_that_are_no_text_are_left_out(memory: Any, caplog: Any) -> None:
 )  # fmt: skip
 def test_talk_without_text_asks_no_model_and_writes_nothing(
     memory: Any, endpoint: Any, counts: Any, messages: Any, infer: bool
-) -> None:
+) -> None:  # B013
     assert memory.add(messages, user_id="u", infer=infer) == {"results": []}
     assert endpoint.requests == []
     assert counts() == (0, 0, 0, 0, 0)
 
 
-def test_tool_calls_without_content_are_no_messages(memory: Any, endpoint: Any) -> None:
+def test_tool_calls_without_content_are_no_messages(memory: Any, endpoint: Any) -> None:  # B010
     call = {"id": "1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
     messages = [
         {"role": "user", "content": "book it"},
@@ -277,7 +279,7 @@ def test_vectors_of_another_size_or_model_are_refused_by_name(
 
 def test_a_fact_the_database_refuses_takes_the_others_with_it(
     memory: Any, endpoint: Any, counts: Any, sql: Any, tenant: str
-) -> None:
+) -> None:  # B005
     endpoint.facts("Ann likes tea", "x" * 11_000_000, "Ann lives in Oslo")
     with pytest.raises(NotStorable):
         memory.add("hello", user_id="u")

@@ -23,7 +23,7 @@ def memory(live: str, tenant: str, endpoint: Any) -> AsyncMemory:
     )
 
 
-def test_the_loop_goes_on_while_a_memory_waits(memory: AsyncMemory, endpoint: Any) -> None:
+def test_the_loop_goes_on_while_a_memory_waits(memory: AsyncMemory, endpoint: Any) -> None:  # B080
     seen = threading.Event()
 
     def waits(request: Any) -> str:
@@ -98,7 +98,7 @@ def test_more_tasks_than_connections_take_turns(memory: AsyncMemory, endpoint: A
 
 def test_a_cancelled_add_leaves_nothing_and_gives_its_connection_back(
     memory: AsyncMemory, endpoint: Any, counts: Any
-) -> None:
+) -> None:  # B080
     def slow(request: Any) -> str:
         time.sleep(0.2)
         return '{"facts": ["Ann likes tea"]}'
@@ -139,7 +139,7 @@ def test_a_call_cancelled_in_the_middle_of_a_statement_harms_no_other(
     assert sql("select * from memlayer.verify(%(tenant)s)") == []
 
 
-def test_it_may_be_made_where_no_loop_is_running(live: str, endpoint: Any) -> None:
+def test_it_may_be_made_where_no_loop_is_running(live: str, endpoint: Any) -> None:  # B081
     made: list[AsyncMemory] = []
     config = Config(dsn=live, embedder=model(endpoint), llm=model(endpoint))
     thread = threading.Thread(target=lambda: made.append(AsyncMemory(config)))

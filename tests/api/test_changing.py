@@ -13,7 +13,7 @@ from tests.api.test_reading import ANN, found, say
 pytestmark = pytest.mark.usefixtures("consistent")
 
 
-def test_an_update_keeps_what_it_does_not_name(memory: Any) -> None:
+def test_an_update_keeps_what_it_does_not_name(memory: Any) -> None:  # B003
     metadata = {"category": "music", "n": 3, "nested": {"a": [1, 2]}}
     [id_] = say(memory, "I play the cello", metadata=metadata)
     before = memory.get(id_)
@@ -44,7 +44,7 @@ def test_the_expiration_is_set_and_taken_away(memory: Any) -> None:
     assert "expiration_date" not in memory.get(id_)
 
 
-def test_the_same_text_is_not_embedded_again(memory: Any, endpoint: Any) -> None:
+def test_the_same_text_is_not_embedded_again(memory: Any, endpoint: Any) -> None:  # B032
     [id_] = say(memory, "tea")
     asked = len(endpoint.requests)
     memory.update(id_, "tea")
@@ -102,7 +102,7 @@ def test_many_updates_at_once_all_happen_in_some_order(make: Any) -> None:
     assert len(events) == 9
 
 
-def test_every_step_of_a_history_follows_from_the_one_before(memory: Any) -> None:
+def test_every_step_of_a_history_follows_from_the_one_before(memory: Any) -> None:  # B069
     [id_] = say(memory, "0")
     for n in range(1, 21):
         memory.update(id_, str(n))
@@ -112,7 +112,7 @@ def test_every_step_of_a_history_follows_from_the_one_before(memory: Any) -> Non
     assert all(event["created_at"] <= event["updated_at"] for event in events)
 
 
-def test_what_was_deleted_is_found_no_more(memory: Any) -> None:
+def test_what_was_deleted_is_found_no_more(memory: Any) -> None:  # B019
     [id_] = say(memory, "green tea with Bob")
     assert memory.delete(id_) == {"message": "Memory deleted successfully!"}
     assert memory.get(id_) is None
@@ -127,7 +127,7 @@ def test_what_was_deleted_is_found_no_more(memory: Any) -> None:
     assert len(memory.history(id_)) == 2
 
 
-def test_one_call_deletes_a_whole_scope_and_no_other(memory: Any, sql: Any) -> None:
+def test_one_call_deletes_a_whole_scope_and_no_other(memory: Any, sql: Any) -> None:  # B001
     for _ in range(25):
         say(memory, *(f"tea {n}" for n in range(10)))
     say(memory, *"abcde", user_id="bob")
@@ -139,7 +139,7 @@ def test_one_call_deletes_a_whole_scope_and_no_other(memory: Any, sql: Any) -> N
     assert memory.delete_all(user_id="ann") == {"message": "Memories deleted successfully!"}
 
 
-def test_a_scoped_delete_takes_only_what_carries_all_of_its_ids(memory: Any) -> None:
+def test_a_scoped_delete_takes_only_what_carries_all_of_its_ids(memory: Any) -> None:  # B002
     say(memory, "1", run_id="r1")
     say(memory, "2", run_id="r2")
     say(memory, "3", user_id="bob", run_id="r1")
@@ -170,7 +170,7 @@ def test_nothing_is_deleted_for_nobody(memory: Any) -> None:
 
 def test_a_reset_forgets_all_of_a_tenant_and_nothing_of_another(
     make: Any, endpoint: Any, counts: Any
-) -> None:
+) -> None:  # B030
     memory, other = make(), make(tenant="another-tenant")
     say(memory, "before the reset with Bob")
     say(other, "kept")

@@ -91,7 +91,7 @@ sys.addaudithook(guard)
 
 def test_processes_share_all_and_write_no_file_and_call_nobody_else(
     live: str, tenant: str, endpoint: Any, tmp_path: Any, counts: Any
-) -> None:
+) -> None:  # B078
     endpoint.facts(FACT)
     program = GUARD + PROGRAM + '    print(memory.search("tea", filters={"user_id": "ann"}))\n'
     for _ in range(3):

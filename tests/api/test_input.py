@@ -97,7 +97,7 @@ def untouched(endpoint: Any, counts: Any) -> Any:
 
 @pytest.mark.usefixtures("untouched")
 @pytest.mark.parametrize("infer", [True, False])
-def test_bad_arguments_of_add(memory: Any, infer: bool) -> None:
+def test_bad_arguments_of_add(memory: Any, infer: bool) -> None:  # B024, B025
     for given, message in ADDS:
         with pytest.raises(ValueError, match=message):
             memory.add(given.get("messages", "hello"), infer=infer,
@@ -105,7 +105,7 @@ def test_bad_arguments_of_add(memory: Any, infer: bool) -> None:
 
 
 @pytest.mark.usefixtures("untouched")
-def test_bad_arguments_of_search(memory: Any) -> None:
+def test_bad_arguments_of_search(memory: Any) -> None:  # B024, B025
     for given, message in [*SEARCHES, *QUERIES]:
         with pytest.raises(ValueError, match=message):
             memory.search(**({"query": "tea", "filters": ANN} | given))

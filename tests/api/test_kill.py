@@ -3,25 +3,29 @@
 from __future__ import annotations
 
 import multiprocessing
+import os
 import signal
 import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any
 
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
-from memlayer_pg import DatabaseError, IdempotencyConflict
+from memlayer_pg import DatabaseError, Memory, embedded
 from tests.api.operations import OPERATIONS, REPEATABLE, STATE, in_a_process, memory_of, past
 from tests.api.proxy import Proxy
+from tests.conftest import lay, temporary_folder
 
 FACT = {"text": "Ann likes tea", "entities": [{"name": "Ann", "type": "person"}]}
 STARTER = multiprocessing.get_context("forkserver")
 STARTER.set_forkserver_preload(["tests.api.operations"])
 WHEN = ("before", "after")
+IMPORTS = ("import", "re-run")
 EVERY = pytest.mark.parametrize("operation", OPERATIONS)
 
 
@@ -34,12 +38,21 @@ class Scene:
         self.admin = psycopg.connect(dsn, autocommit=True)
         self.begin()
         self.before = self.state()
+        # An import is a transaction a batch, and one more for the links.
+        self.states = [self.before]
         with Proxy(dsn) as proxy, memory_of(proxy.dsn, self.tenant, url) as memory:
+
+            def note(number: int) -> None:
+                if (state := self.state()) != self.states[-1]:
+                    self.states.append(state)
+
+            proxy.after = note
             OPERATIONS[operation](memory, self.known)
             # The first shakes hands, which is the same for all.
             self.steps = range(1 if operation == "add" else 2, proxy.round_trips + 1)
         self.after = self.state()
-        assert self.before != self.after
+        assert self.after == self.states[-1]
+        assert len(self.states) == (3 if operation in IMPORTS else 2)
 
     @property
     def tenant(self) -> str:
@@ -57,17 +70,27 @@ class Scene:
     def state(self) -> Any:
         return self.sql(STATE)[0]
 
-    def check(self) -> str:
-        """All or nothing is there, and doing it again leads to all of it; which it was."""
+    def check(self, survivor: Memory | None = None) -> str:
+        """All or nothing is there, and doing it again leads to all of it; which it was.
+
+        `survivor`: who does it again, instead of a new program.
+        """
         found = self.state()
-        assert found in (self.before, self.after)
-        assert self.sql("select * from memlayer.verify(%(tenant)s)") == []
+        assert found in self.states
+        assert self.problems() == []
         if found == self.before or self.operation in REPEATABLE:
-            with memory_of(self.dsn, self.tenant, self.url) as memory:
-                OPERATIONS[self.operation](memory, self.known)
+            with memory_of(self.dsn, self.tenant, self.url) as another:
+                OPERATIONS[self.operation](survivor or another, self.known)
         assert self.state() == self.after
-        assert self.sql("select * from memlayer.verify(%(tenant)s)") == []
+        assert self.problems() == []
         return "nothing" if found == self.before else "all"
+
+    def problems(self) -> list[Any]:
+        """What verify finds, but that what was imported without vectors waits for them."""
+        return self.sql(
+            "select * from memlayer.verify(%(tenant)s)"
+            " where problem <> 'the memory waits for its vector'"
+        )
 
     def end_backends(self) -> None:
         """End those of this tenant's memory, and wait until they are gone."""
@@ -179,37 +202,89 @@ def test_a_backend_ended_with_the_work_nearly_done_leaves_nothing_of_it(scene: S
     assert scene.check() == "nothing"
 
 
-@pytest.mark.usefixtures("consistent")
-def test_when_the_answer_is_lost_the_same_key_gives_it_and_the_model_is_paid_once(
-    live: str, tenant: str, endpoint: Any, counts: Any
+@pytest.fixture(scope="module")
+def crashing(server: str) -> Iterator[str]:
+    """The dsn of a server of its own: when a backend is killed Postgres throws out everybody."""
+    with psycopg.connect(server) as conn:
+        version = conn.info.server_version // 10000
+    with temporary_folder() as folder, embedded.start(folder, version=version) as running:
+        with psycopg.connect(running.dsn, autocommit=True) as admin:
+            # For the crash of a process, which this is, the files need not have reached the disk.
+            admin.execute("alter system set fsync = off")
+            admin.execute("select pg_reload_conf()")
+        lay(running.dsn)
+        yield running.dsn
+
+
+def crash(scene: Scene, pid: int) -> None:
+    """Kill a backend, and see Postgres throw out everybody else."""
+    os.kill(pid, signal.SIGKILL)
+    with suppress(psycopg.OperationalError):
+        while True:
+            scene.admin.execute("select")
+
+
+def back(scene: Scene) -> None:
+    """Wait until Postgres has recovered."""
+    scene.admin.close()
+    while True:
+        try:
+            scene.admin = psycopg.connect(scene.dsn, autocommit=True)
+        except psycopg.OperationalError:
+            time.sleep(0.01)
+        else:
+            return
+
+
+@EVERY
+def test_a_crash_of_postgres_at_any_statement_leaves_all_or_nothing(
+    crashing: str, tenant: str, endpoint: Any, operation: str
 ) -> None:
     endpoint.facts(FACT)
-    said: dict[str, Any] = {
-        "messages": "I am Ann and like tea",
-        "user_id": "ann",
-        "idempotency_key": "k",
-    }
-    with Proxy(live) as proxy, memory_of(proxy.dsn, tenant, endpoint.base_url) as memory:
-        lost: list[int] = []
+    scene = Scene(crashing, endpoint.base_url, tenant, operation)
+    ended = set()
+    for step in scene.steps:
+        for when in WHEN:
+            scene.begin()
+            with Proxy(scene.dsn) as proxy:
+                begun: list[int] = []
+                crashed = threading.Event()
 
-        def drop(number: int) -> None:
-            if "add" in proxy.functions and not lost:
-                lost.append(number)
-                raise OSError("the wire was cut")
+                def kill(
+                    number: int,
+                    step: int = step,
+                    begun: list[int] = begun,
+                    crashed: threading.Event = crashed,
+                ) -> None:
+                    if number == step and not begun:
+                        begun.append(number)
+                        [(pid,)] = scene.sql(
+                            "select pid from pg_stat_activity where application_name = %(tenant)s"
+                        )
+                        crash(scene, pid)
+                        crashed.set()
 
-        proxy.after = drop
-        with pytest.raises(DatabaseError):
-            memory.add(**said)
-        assert lost
-        assert counts() == (1, 1, 1, 1, 1)
-        assert len(endpoint.chats) == 1
-        first = memory.add(**said)
-        assert [item["memory"] for item in first["results"]] == ["Ann likes tea"]
-        assert [item["event"] for item in first["results"]] == ["ADD"]
-        assert memory.add(**said) == first
-        assert len(endpoint.chats) == 1
-        with pytest.raises(IdempotencyConflict) as caught:
-            memory.add(**said | {"messages": "I am Bob"})
-        assert caught.value.sqlstate == "ML008"
-        assert len(endpoint.chats) == 1
-    assert counts() == (1, 1, 1, 1, 1)
+                setattr(proxy, when, kill)
+                with memory_of(scene.named(proxy.dsn), scene.tenant, scene.url) as memory:
+                    try:
+                        OPERATIONS[operation](memory, scene.known)
+                    except DatabaseError:  # it may have been done all the same
+                        ended.add("error")
+                    assert crashed.wait(30)
+                    back(scene)
+                    ended.add(scene.check(survivor=memory))
+    scene.admin.close()
+    assert ended == {"all", "nothing", "error"}
+
+
+@EVERY
+def test_a_crash_of_postgres_with_the_work_nearly_done_leaves_nothing_of_it(
+    crashing: str, tenant: str, endpoint: Any, operation: str
+) -> None:
+    endpoint.facts(FACT)
+    scene = Scene(crashing, endpoint.base_url, tenant, operation)
+    with pytest.raises(psycopg.OperationalError):  # of the connection that blocks
+        in_the_middle(scene, lambda pid: crash(scene, pid))
+    back(scene)
+    assert scene.check() == "nothing"
+    scene.admin.close()

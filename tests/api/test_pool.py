@@ -37,7 +37,7 @@ def in_threads(jobs: list[Callable[[], Any]]) -> list[Any]:
 
 
 @THREADS
-def test_twenty_parallel_adds_of_one_fact_leave_one(make: Any, endpoint: Any) -> None:
+def test_twenty_parallel_adds_of_one_fact_leave_one(make: Any, endpoint: Any) -> None:  # B071
     memory = make()
     endpoint.facts("Ann cycles to work")
     results = in_threads([lambda: memory.add("I cycle to work", user_id="ann")] * 20)
@@ -47,7 +47,7 @@ def test_twenty_parallel_adds_of_one_fact_leave_one(make: Any, endpoint: Any) ->
 
 
 @THREADS
-def test_one_memory_serves_many_threads(make: Any, counts: Any) -> None:
+def test_one_memory_serves_many_threads(make: Any, counts: Any) -> None:  # B078
     memory = make(max_size=6)
 
     def work(n: int) -> None:
@@ -63,7 +63,9 @@ def test_one_memory_serves_many_threads(make: Any, counts: Any) -> None:
     assert sorted(texts) == sorted(f"changed {n} {r}" for n in range(32) for r in range(3))
 
 
-def test_no_connection_is_held_while_a_model_is_at_work(blocking: Memory, endpoint: Any) -> None:
+def test_no_connection_is_held_while_a_model_is_at_work(
+    blocking: Memory, endpoint: Any
+) -> None:  # B074
     blocking.get_all(filters=ANN)
     inside, release = threading.Semaphore(0), threading.Event()
 
@@ -97,7 +99,7 @@ def test_dead_connections_are_replaced_without_an_error(memory: Any, sql: Any) -
         assert len(memory.history(say(memory, "x")[0])) == 1
 
 
-def test_an_error_is_the_callers_own_and_the_next_call_works(make: Any, live: str) -> None:
+def test_an_error_is_the_callers_own_and_the_next_call_works(make: Any, live: str) -> None:  # B077
     hurried = make(dsn=make_conninfo(live, options="-c statement_timeout=1ms"), max_size=1)
     messages = [{"role": "user", "content": "x " * 100_000}] * 10
     with pytest.raises(DatabaseError) as caught:
@@ -202,7 +204,7 @@ def test_a_memory_is_a_context_manager(live: str, tenant: str, endpoint: Any) ->
 
 @THREADS
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
-def test_a_forked_child_has_sockets_of_its_own(memory: Harness, sql: Any) -> None:
+def test_a_forked_child_has_sockets_of_its_own(memory: Harness, sql: Any) -> None:  # B081
     say(memory, "before")
     child = os.fork()
     if child == 0:

@@ -52,7 +52,7 @@ def test_what_was_said_carries_who_said_it(memory: Any) -> None:
     assert (item["actor_id"], item["role"], item["metadata"]) == ("Ann", "user", None)
 
 
-def test_all_times_are_utc_and_the_same_everywhere(memory: Any) -> None:
+def test_all_times_are_utc_and_the_same_everywhere(memory: Any) -> None:  # B065
     [id_] = say(memory, "hello tea")
     item = memory.get(id_)
     [hit] = memory.search("tea", filters=ANN)["results"]
@@ -64,7 +64,7 @@ def test_all_times_are_utc_and_the_same_everywhere(memory: Any) -> None:
         assert other["created_at"] == item["created_at"]
 
 
-def test_no_time_zone_of_the_session_shows(make: Any, live: str) -> None:
+def test_no_time_zone_of_the_session_shows(make: Any, live: str) -> None:  # B065
     from psycopg.conninfo import make_conninfo
 
     memory = make(dsn=make_conninfo(live, options="-c TimeZone=Asia/Kolkata"))
@@ -185,7 +185,7 @@ def test_similar_memories_are_those_of_the_same_scope(memory: Any) -> None:
 @pytest.mark.parametrize(
     "wanted", ["ticket-77", "", "1; drop table x", NOWHERE, uuid.uuid4(), None]
 )
-def test_an_id_nobody_has_gives_nothing_and_harms_nothing(memory: Any, wanted: Any) -> None:
+def test_an_id_nobody_has_gives_nothing_and_harms_nothing(memory: Any, wanted: Any) -> None:  # B018
     assert memory.get(wanted) is None
     assert memory.history(wanted) == []
     for change in (memory.delete, lambda id_: memory.update(id_, "x")):
@@ -307,7 +307,7 @@ def test_a_filter_that_is_not_understood_is_an_error(memory: Any, given: Any) ->
         memory.search("tea", filters={**ANN, **given})
 
 
-def test_history_tells_every_change_and_outlives_the_memory(memory: Any) -> None:
+def test_history_tells_every_change_and_outlives_the_memory(memory: Any) -> None:  # B064
     [id_] = say(memory, "seat 12C")
     memory.update(id_, "seat 14A")
     memory.delete(id_)
@@ -342,7 +342,7 @@ def test_scopes_are_counted(memory: Any) -> None:
     assert [row["id"] for row in memory.scopes(user_id="bob")] == ["bob"]
 
 
-def test_an_id_may_be_a_number_everywhere(memory: Any) -> None:
+def test_an_id_may_be_a_number_everywhere(memory: Any) -> None:  # B020
     memory.add("tea", user_id=42, infer=False)
     assert found(memory.search("tea", filters={"user_id": 42})) == ["tea"]
     assert found(memory.get_all(filters={"user_id": "42"})) == ["tea"]

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memlayer_pg.errors import MemoryNotFound, VersionConflict
+from memlayer_pg.errors import HistoryTooShort, MemoryNotFound, VersionConflict
 from tests.sql.calls import Connection, add, call, consistent, count
 
 
@@ -194,9 +194,15 @@ def waits(conn: Connection, pid: int) -> None:
 
 
 def one_after_the_other(
-    dsn: str, first: Callable[[Connection], Any], then: Callable[[Connection], Any]
+    dsn: str,
+    first: Callable[[Connection], Any],
+    then: Callable[[Connection], Any],
+    last: Callable[[Connection], Any] = lambda one: None,
 ) -> Any:
-    """What the second gets, which begins while the first has not committed."""
+    """What the second gets, which begins while the first has not committed.
+
+    `last`: what the first does while the second waits.
+    """
     with (
         psycopg.connect(dsn) as one,
         psycopg.connect(dsn) as other,
@@ -206,6 +212,7 @@ def one_after_the_other(
         first(one)
         answer = pool.submit(then, other)
         waits(watch, other.info.backend_pid)
+        last(one)
         one.commit()
         return answer.result()
 
@@ -304,3 +311,50 @@ def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:
         )
         assert [row["outcome"] for row in rows] == ["as before"] * 2
         assert (count(conn, "memory"), count(conn, "change")) == (0, 2)
+
+
+@pytest.mark.parametrize(("function", "scope"), [("erase", {"user_id": "ann"}), ("reset", {})])
+def test_a_pruning_waits_for_who_takes_all_away_and_holds_nothing_he_needs(
+    database: str, function: str, scope: dict[str, Any]
+) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one", idempotency_key="k", request_hash="h")
+        call(conn, "update", id=memory, text="two")
+        one_after_the_other(
+            database,
+            lambda one: call(one, "update", id=memory, text="three"),
+            lambda other: call(other, "prune_history", keep="0"),
+            last=lambda one: call(one, function, **scope),
+        )
+        assert (count(conn, "memory"), count(conn, "history")) == (0, 0)
+        assert consistent(conn)
+
+
+def test_prunings_and_writers_wait_for_one_another(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        call(conn, "update", id=memory, text="two")
+        one_after_the_other(  # a change that comes while it waits stays
+            database,
+            lambda one: call(one, "update", id=memory, text="three"),
+            lambda other: call(other, "prune_history", keep="0"),
+        )
+        history = [(row["version"], row["event"]) for row in call(conn, "history", id=memory)]
+        assert history[-1][0] == 3
+        assert history[0][1] == "BASELINE"
+        assert consistent(conn)
+        call(conn, "update", id=memory, text="four")
+        one_after_the_other(
+            database,
+            lambda one: call(one, "prune_history", keep="0"),
+            lambda other: call(other, "update", id=memory, text="five"),
+        )
+        history = [(row["version"], row["event"]) for row in call(conn, "history", id=memory)]
+        assert history == [(4, "BASELINE"), (5, "UPDATE")]
+        with pytest.raises(HistoryTooShort):  # what it was to restore went while it waited
+            one_after_the_other(
+                database,
+                lambda one: call(one, "prune_history", keep="0"),
+                lambda other: call(other, "restore", id=memory, version=4),
+            )
+        assert consistent(conn)

@@ -12,7 +12,9 @@ def events(conn: Connection, memory: str) -> list[tuple[str, str | None, str | N
     return [(row["event"], row["old_memory"], row["new_memory"]) for row in rows]
 
 
-def test_add_update_and_delete_are_told_in_order_and_outlive_the_memory(conn: Connection) -> None:
+def test_add_update_and_delete_are_told_in_order_and_outlive_the_memory(
+    conn: Connection,
+) -> None:  # B064
     [memory] = add(conn, "seat 12C")
     call(conn, "update", id=memory, text="seat 14A")
     call(conn, "delete", id=memory)
@@ -133,7 +135,7 @@ def test_metadata_is_merged_and_the_rest_stays(conn: Connection) -> None:
     assert (after["text"], after["version"]) == ("viola", 2)
 
 
-def test_twenty_updates_in_one_transaction_keep_their_order(conn: Connection) -> None:
+def test_twenty_updates_in_one_transaction_keep_their_order(conn: Connection) -> None:  # B069
     [memory] = add(conn, "0")
     for n in range(1, 21):
         call(conn, "update", id=memory, text=str(n))

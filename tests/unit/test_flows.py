@@ -196,12 +196,22 @@ def test_the_numbers_of_memories_become_their_ids_and_unknown_ones_are_dropped(c
     assert "m0" not in prompt
 
 
-def test_what_was_done_already_under_this_key_is_returned_without_asking_the_model() -> None:
+@pytest.mark.parametrize(
+    ("given", "who"),
+    [
+        ({}, {}),
+        ({"infer": False}, {"actor_id": None, "role": "user"}),
+        ({"agent_id": "bot", "memory_type": "procedural_memory"}, {}),
+    ],
+)
+def test_what_was_done_already_under_this_key_is_returned_without_asking_a_model(
+    given: dict[str, Any], who: dict[str, Any]
+) -> None:
     replay = [{"fact": 1, "id": "x", "text": "t", "event": "ADD", "reason": None}]
     world = World(recall_context=[{"messages": None, "memories": None, "replay": replay}])
-    result = add(world, "t", idempotency_key="k")
-    assert result == {"results": [{"id": "x", "memory": "t", "event": "ADD"}]}
-    assert world.kinds == ["Embed", "recall_context"]
+    result = add(world, "t", idempotency_key="k", **given)
+    assert result == {"results": [{"id": "x", "memory": "t", "event": "ADD"} | who]}
+    assert world.kinds == ["recall_context"]
     assert world.args("recall_context")["p_idempotency_key"] == "k"
 
 

@@ -54,7 +54,7 @@ def test_every_kind_the_schema_knows_is_explained() -> None:
         assert word in system
 
 
-def test_every_message_has_its_role_name_and_time() -> None:
+def test_every_message_has_its_role_name_and_time() -> None:  # B027
     user = told(
         Message("user", "any ideas?", name="Ann"),
         Message("assistant", "I am an AI and I love Rome"),

@@ -73,7 +73,7 @@ def test_an_image_alone_is_no_message() -> None:
         (["21C", "dry"], "21C dry"),
     ],
 )
-def test_tool_results_become_text_and_never_a_python_repr(content: Any, text: str) -> None:
+def test_tool_results_become_text_and_never_a_python_repr(content: Any, text: str) -> None:  # B011
     assert normalise([{"role": "tool", "content": content}]) == [Message("tool", text)]
 
 
@@ -88,7 +88,7 @@ def test_tool_results_become_text_and_never_a_python_repr(content: Any, text: st
         ("narrator", "narrator"),
     ],
 )
-def test_roles_have_one_spelling(role: Any, kept: Any) -> None:
+def test_roles_have_one_spelling(role: Any, kept: Any) -> None:  # B011
     assert normalise([{"role": role, "content": "x"}]) == [Message(kept, "x")]
 
 
@@ -132,12 +132,12 @@ def test_names_and_times_are_kept() -> None:
         datetime(2021, 11, 16, 1, tzinfo=timezone(timedelta(hours=1))),
     ],
 )
-def test_a_moment_has_many_spellings_and_no_zone_means_utc(value: Any) -> None:
+def test_a_moment_has_many_spellings_and_no_zone_means_utc(value: Any) -> None:  # B028
     assert parse_timestamp(value) == datetime(2021, 11, 16, tzinfo=UTC)
     assert parse_timestamp(value).tzinfo is UTC
 
 
 @pytest.mark.parametrize("value", [None, True, "", "soon", [], 1e20, float("nan"), "2021-13-01"])
-def test_garbage_is_no_moment(value: Any) -> None:
+def test_garbage_is_no_moment(value: Any) -> None:  # B028
     with pytest.raises(InputError, match="timestamp"):
         parse_timestamp(value)
