@@ -76,9 +76,11 @@ def read(path: str) -> str:
 
 
 def committed(path: str) -> Iterator[str]:
-    """The texts git has of a file of sql/, newest first."""
-    log = git("log", "--format=%H", "--diff-filter=AM", "--", f"sql/{path}")
-    return (git("show", f"{commit}:sql/{path}") for commit in log.split())
+    """The texts git has of a file of sql/, newest first: those that a merge made, too."""
+    log = git(
+        *("log", "-m", "--full-history", "--format=%H", "--diff-filter=AM", "--", f"sql/{path}")
+    )
+    return (git("show", f"{commit}:sql/{path}") for commit in dict.fromkeys(log.split()))
 
 
 def git(*args: str) -> str:
@@ -268,4 +270,6 @@ def main(title: str, dsn: str | None = None) -> int:
 
 
 if __name__ == "__main__":
+    if len(sys.argv) not in (2, 3) or sys.argv[1].startswith("-"):
+        sys.exit(f"{__doc__}\nusage: python migrations/revise.py TITLE [DSN]")
     sys.exit(main(*sys.argv[1:]))
