@@ -127,15 +127,8 @@ def test_a_runner_goes_on_where_it_was_left(config: Config, endpoint: Endpoint) 
                     await Runner.run(helper, question, session=session, run_config=QUIET)
 
     asyncio.run(talk())
-    assert [message["content"] for message in endpoint.chats[-1]["messages"]] == [
-        "I am Ann.",
-        "Hello Ann.",
-        "Who am I?",
-    ] or [message["role"] for message in endpoint.chats[-1]["messages"]] == [
-        "user",
-        "assistant",
-        "user",
-    ]
+    said = [message["content"] for message in endpoint.chats[-1]["messages"]]
+    assert said == ["I am Ann.", "Hello Ann.", "Who am I?"]
 
 
 def calls(tool: str, **arguments: Any) -> dict[str, Any]:
@@ -144,7 +137,7 @@ def calls(tool: str, **arguments: Any) -> dict[str, Any]:
     return completion(
         None,
         finish_reason="tool_calls",
-        tool_calls=[{"id": "c1", "type": "function", "function": function}],
+        tool_calls=[{"id": f"call-{tool}", "type": "function", "function": function}],
     )
 
 

@@ -111,6 +111,8 @@ def test_a_history_needs_a_session(memory: Memory) -> None:
         MemlayerChatMessageHistory("", memory)
 
 
+# It goes on working, and is what programs have.
+@pytest.mark.filterwarnings("ignore:RunnableWithMessageHistory is deprecated")
 def test_a_chain_goes_on_where_it_was_left(memory: Memory) -> None:
     chain = RunnableWithMessageHistory(
         FakeListChatModel(responses=["Hello Ann", "You are Ann"]),

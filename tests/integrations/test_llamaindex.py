@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
@@ -11,21 +13,26 @@ pytest.importorskip("llama_index.core")
 
 from llama_index.core.base.llms.types import ChatMessage
 from llama_index.core.memory import Memory as Short
+from sqlalchemy.ext.asyncio import create_async_engine
 
 from memlayer_pg import AsyncMemory, Config, Memory
 from memlayer_pg.integrations.llamaindex import MemlayerBlock
 from tests.endpoint import Endpoint
 
 
-def short_term(block: MemlayerBlock) -> Short:
+@asynccontextmanager
+async def short_term(block: MemlayerBlock) -> AsyncIterator[Short]:
     """A short-term memory that holds a few words, and hands the rest to the block."""
-    return Short.from_defaults(
+    engine = create_async_engine("sqlite+aiosqlite:///:memory:")
+    yield Short.from_defaults(
         session_id="s1",
         token_limit=60,
         chat_history_token_ratio=0.3,
         token_flush_size=10,
         memory_blocks=[block],
+        async_engine=engine,
     )
+    await engine.dispose()  # LlamaIndex leaves it open
 
 
 @pytest.mark.parametrize("kind", ["blocking", "awaited"])
@@ -35,11 +42,12 @@ def test_what_leaves_the_short_term_memory_is_remembered_and_comes_back(
     endpoint.facts("Ann likes oolong tea.")
 
     async def talk(memory: Any) -> tuple[list[ChatMessage], list[dict[str, Any]]]:
-        short = short_term(MemlayerBlock(memory=memory, user_id="ann"))
-        await short.aput(ChatMessage(role="user", content="I like oolong tea most of all"))
-        await short.aput(ChatMessage(role="assistant", content="I shall remember that, Ann. " * 3))
-        await short.aput(ChatMessage(role="user", content="Which tea do I like?"))
-        shown = await short.aget()
+        async with short_term(MemlayerBlock(memory=memory, user_id="ann")) as short:
+            await short.aput(ChatMessage(role="user", content="I like oolong tea most of all"))
+            answer = "I shall remember that, Ann. " * 3
+            await short.aput(ChatMessage(role="assistant", content=answer))
+            await short.aput(ChatMessage(role="user", content="Which tea do I like?"))
+            shown = await short.aget()
         found = (
             await memory.get_all(filters={"user_id": "ann"})
             if kind == "awaited"
