@@ -55,7 +55,7 @@ def mcp(
     host: str,
     port: int,
 ) -> None:
-    """Serve the memories of a user, agent or run to a model, over MCP.
+    """Serve somebody's memories to a model, over MCP.
 
     Whose they are is fixed by --tenant, --user, --agent and --run: the model cannot choose. Over
     stdin and stdout, as a client starts it; with --http until Ctrl-C. There is no authentication:
