@@ -69,7 +69,9 @@ def mcp(
     except ModuleNotFoundError as error:
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
-        raise Failed("the MCP SDK is not installed", "pip install 'memlayer-pg[mcp]'") from error
+        raise Failed(
+            "the MCP SDK, version 2 or newer, is not installed", "pip install 'memlayer-pg[mcp]'"
+        ) from error
 
     from memlayer_pg import AsyncMemory
 

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-pytest.importorskip("mcp")
+pytest.importorskip("mcp.server.mcpserver")
 
 from mcp import Client, StdioServerParameters
 from mcp_types import CallToolResult
