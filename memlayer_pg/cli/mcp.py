@@ -70,7 +70,7 @@ def mcp(
         if (error.name or "").partition(".")[0] not in ("mcp", "mcp_types"):
             raise
         raise Failed(
-            "the MCP SDK, version 2 or newer, is not installed", "pip install 'memlayer-pg[mcp]'"
+            "the MCP SDK, version 2.1 or newer, is not installed", "pip install 'memlayer-pg[mcp]'"
         ) from error
 
     from memlayer_pg import AsyncMemory

@@ -24,15 +24,15 @@ from langgraph.store.base import (
     TTLConfig,
 )
 
-from memlayer_pg import AsyncMemory, Memory, MemoryNotFound
+from memlayer_pg import AsyncMemory, Memory, MemoryNotFound, VersionConflict
 from memlayer_pg.integrations import langgraph_items as items
 from memlayer_pg.integrations.langgraph_items import Found, Kept
 from memlayer_pg.integrations.langgraph_match import listed, matches, pushed
 from memlayer_pg.integrations.steps import Steps, ask, run, run_async
 
 PAGE = 1000
-ATTEMPTS = 10
-"""How often a put is tried while others put and delete the same item."""
+ATTEMPTS = 100
+"""How often a put is tried while others are faster; each time one of them was done."""
 
 
 class MemlayerStore(BaseStore):
@@ -66,7 +66,11 @@ class MemlayerStore(BaseStore):
         self._user_of = user_of
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
-        """Do the reads, then the puts, each item once: what LangGraph's own methods call."""
+        """Do the reads, then the puts, each item once: what LangGraph's own methods call.
+
+        NotStorable for a value that Postgres cannot keep, VersionConflict when others were faster
+        with the same items a hundred times.
+        """
         return run(self.memory, self._batch(list(ops)))
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:
@@ -204,7 +208,9 @@ class MemlayerStore(BaseStore):
             if not waiting:
                 return
             if attempt == ATTEMPTS:
-                raise RuntimeError("others go on putting and deleting the same items: try again")
+                raise VersionConflict(
+                    "others go on putting and deleting the same items", hint="Put them again."
+                )
 
     def _kept(self, id_: uuid.UUID, op: PutOp) -> Kept:
         fields = self.fields if op.index is None or self.fields is None else op.index

@@ -56,27 +56,38 @@ def over_http(env: dict[str, str], *args: str) -> Iterator[str]:
             running.communicate(timeout=30)
 
 
-@pytest.fixture(params=["stdio", "http"])
-def ask(request: pytest.FixtureRequest, env: dict[str, str]) -> Ask:
+def asking(env: dict[str, str], transport: str) -> Ask:
     """Starts a server with some options and lets a client talk with it."""
 
-    def ask(talk: Talk, *args: str) -> None:
-        async def connected(server: Any) -> None:
-            async with Client(server) as client:
-                await talk(client)
+    async def connected(server: Any, talk: Talk) -> None:
+        async with Client(server) as client:
+            await talk(client)
 
-        if request.param == "http":
+    def ask(talk: Talk, *args: str) -> None:
+        if transport == "http":
             with over_http(env, *args) as url:
-                asyncio.run(connected(url))
+                asyncio.run(connected(url, talk))
         else:
             stdio = StdioServerParameters(
                 command=sys.executable,
                 args=[*PROGRAM[1:], "mcp", *args],
                 env={**os.environ, **env},
             )
-            asyncio.run(connected(stdio))
+            asyncio.run(connected(stdio, talk))
 
     return ask
+
+
+@pytest.fixture(params=["stdio", "http"])
+def ask(request: pytest.FixtureRequest, env: dict[str, str]) -> Ask:
+    """Over both transports."""
+    return asking(env, request.param)
+
+
+@pytest.fixture
+def ask_once(env: dict[str, str]) -> Ask:
+    """Over one, for what does not depend on it."""
+    return asking(env, "stdio")
 
 
 async def call(client: Client, tool: str, **arguments: Any) -> dict[str, Any]:
@@ -138,7 +149,7 @@ def test_a_client_adds_finds_changes_deletes_and_restores(ask: Ask, endpoint: En
     ask(talk, "--user", "ann")
 
 
-def test_the_tools_say_what_they_take_and_what_they_do(ask: Ask) -> None:
+def test_the_tools_say_what_they_take_and_what_they_do(ask_once: Ask) -> None:
     async def talk(client: Client) -> None:
         tools = {tool.name: tool for tool in (await client.list_tools()).tools}
         assert set(tools) == READING | WRITING
@@ -158,7 +169,7 @@ def test_the_tools_say_what_they_take_and_what_they_do(ask: Ask) -> None:
         assert destructive == WRITING - {"add_memory"}
         assert client.instructions
 
-    ask(talk, "--user", "ann")
+    ask_once(talk, "--user", "ann")
 
 
 def test_a_read_only_server_has_no_tool_that_writes(ask: Ask, memory: Memory) -> None:
@@ -212,7 +223,7 @@ def test_the_memories_of_others_do_not_exist_for_a_model(ask: Ask, memory: Memor
     assert [memory.history(id_) for id_ in others] == before[:3]
 
 
-def test_all_ids_that_are_fixed_count(ask: Ask, memory: Memory) -> None:
+def test_all_ids_that_are_fixed_count(ask_once: Ask, memory: Memory) -> None:
     hers = memory.add("Tea", user_id="ann", infer=False)["results"][0]["id"]
     both = memory.add("Tea", user_id="ann", agent_id="cook", infer=False)["results"][0]["id"]
 
@@ -226,13 +237,13 @@ def test_all_ids_that_are_fixed_count(ask: Ask, memory: Memory) -> None:
         rest = await call(client, "list_memories", limit=1, after=listed["next"])
         assert rest["results"][0]["id"] == both
 
-    ask(talk, "--user", "ann", "--agent", "cook", "--no-infer", "--actor", "desk")
+    ask_once(talk, "--user", "ann", "--agent", "cook", "--no-infer", "--actor", "desk")
     newest = memory.get_all(filters={"user_id": "ann"}, top_k=1)["results"][0]
     assert newest["agent_id"] == "cook"
     assert memory.history(newest["id"])[0]["actor"] == "desk"
 
 
-def test_what_is_wrong_is_a_tool_error_that_says_what_to_do(ask: Ask, memory: Memory) -> None:
+def test_what_is_wrong_is_a_tool_error_that_says_what_to_do(ask_once: Ask, memory: Memory) -> None:
     id_ = memory.add("Tea", user_id="ann", infer=False)["results"][0]["id"]
 
     async def talk(client: Client) -> None:
@@ -247,16 +258,16 @@ def test_what_is_wrong_is_a_tool_error_that_says_what_to_do(ask: Ask, memory: Me
         ):
             assert told in await refused(client, tool, **arguments)
 
-    ask(talk, "--user", "ann")
+    ask_once(talk, "--user", "ann")
 
 
-def test_a_model_that_fails_is_a_tool_error(ask: Ask, endpoint: Endpoint) -> None:
+def test_a_model_that_fails_is_a_tool_error(ask_once: Ask, endpoint: Endpoint) -> None:
     endpoint.embeddings = lambda request: (400, {"error": {"message": "no such model"}})
 
     async def talk(client: Client) -> None:
         assert "no such model" in await refused(client, "search_memories", query="tea")
 
-    ask(talk, "--user", "ann")
+    ask_once(talk, "--user", "ann")
 
 
 def test_a_page_of_another_site_cannot_reach_the_server(env: dict[str, str]) -> None:

@@ -5,21 +5,19 @@ from __future__ import annotations
 import subprocess
 import sys
 
-import pytest
-
-from tests.cli.running import memlayer
-
 FRAMEWORKS = ("mcp", "langgraph", "langchain_core", "agents", "llama_index", "crewai")
 
 
-def test_without_the_sdk_the_server_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "mcp", None)
-    for name in ("memlayer_pg.integrations.mcp", "mcp.server.mcpserver"):
-        monkeypatch.delitem(sys.modules, name, raising=False)
-    ran = memlayer("mcp", "--user", "ann", MEMLAYER_DSN="host=nowhere.invalid")
-    assert (ran.code, ran.out) == (1, "")
-    assert ran.err.splitlines() == [
-        "error: the MCP SDK, version 2 or newer, is not installed",
+def test_without_the_sdk_the_server_says_what_to_install() -> None:
+    code = (
+        "import sys; sys.modules['mcp'] = None\n"
+        "from memlayer_pg.cli import main\n"
+        "sys.argv[1:] = ['mcp', '--user', 'ann', '--dsn', 'host=nowhere.invalid']; main()"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert (ran.returncode, ran.stdout) == (1, "")
+    assert ran.stderr.splitlines() == [
+        "error: the MCP SDK, version 2.1 or newer, is not installed",
         "hint: pip install 'memlayer-pg[mcp]'",
     ]
 
