@@ -395,6 +395,19 @@ class AsyncMemory(Core):
     async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
         return await self._run(flows.history(self._store, memory_id), connection)
 
+    @described_by(Memory.belongs_to)
+    async def belongs_to(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> bool:
+        flow = flows.belongs_to(self._store, memory_id, user_id, agent_id, run_id)
+        return await self._run(flow, connection)
+
     @described_by(Memory.changes_since)
     async def changes_since(
         self, cursor: str | None = None, limit: int = feed.LIMIT, *, connection: Any = None
@@ -422,6 +435,18 @@ class AsyncMemory(Core):
         connection: Any = None,
     ) -> list[dict[str, Any]]:
         return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+
+    @described_by(Memory.metadata_values)
+    async def metadata_values(
+        self,
+        key: str,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        show_expired: bool = False,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        flow = flows.metadata_values(self._store, key, filters=filters, show_expired=show_expired)
+        return await self._run(flow, connection)
 
     @described_by(Memory.reset)
     async def reset(self, *, actor: str | None = None, connection: Any = None) -> None:

@@ -270,6 +270,37 @@ def history(store: Store, memory_id: object) -> Flow[list[dict[str, Any]]]:
     return [shapes.event(row) for row in rows]
 
 
+def belongs_to(
+    store: Store, memory_id: object, user_id: object, agent_id: object, run_id: object
+) -> Flow[bool]:
+    """Whether a memory, or one that was deleted, carries at least these ids."""
+    scope = checks.scope_to_read({"user_id": user_id, "agent_id": agent_id, "run_id": run_id})
+    wanted = checks.memory_id(memory_id)
+    if wanted is None:
+        return False
+    [row] = yield from call("belongs_to", p_tenant=store.tenant, p_id=wanted, **scope.args())
+    return bool(row["belongs_to"])
+
+
+def metadata_values(
+    store: Store, key: object, *, filters: object, show_expired: bool
+) -> Flow[list[dict[str, Any]]]:
+    """The values of a key of metadata in a scope, with how many memories have each."""
+    name = checks.optional_text("key", key)
+    if name is None:
+        raise InputError("key must be the name of a key of metadata, not None")
+    scope, rest = _split(filters)
+    rows = yield from call(
+        "metadata_values",
+        p_tenant=store.tenant,
+        p_key=name,
+        **scope.args(),
+        p_filters=rest or None,
+        p_show_expired=bool(show_expired),
+    )
+    return [{"value": row["value"], "memories": row["memories"]} for row in rows]
+
+
 def messages(
     store: Store, user_id: object, agent_id: object, run_id: object
 ) -> Flow[list[dict[str, Any]]]:

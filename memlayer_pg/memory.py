@@ -497,6 +497,24 @@ class Memory(Core):
         """What happened to one memory, oldest first, also when it is gone; [] for an unknown id."""
         return self._run(flows.history(self._store, memory_id), connection)
 
+    def belongs_to(
+        self,
+        memory_id: str,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        *,
+        connection: Any = None,
+    ) -> bool:
+        """Whether this memory, also one that was deleted, carries at least these ids.
+
+        To be asked before an id that a user sent is given to `get`, `update`, `delete`, `history`
+        or `restore`. False for an unknown id, and for one that was another scope's before.
+        ScopeMissing, a ValueError, when no id of a scope is given.
+        """
+        flow = flows.belongs_to(self._store, memory_id, user_id, agent_id, run_id)
+        return self._run(flow, connection)
+
     def changes_since(
         self, cursor: str | None = None, limit: int = feed.LIMIT, *, connection: Any = None
     ) -> dict[str, Any]:
@@ -530,6 +548,22 @@ class Memory(Core):
     ) -> list[dict[str, Any]]:
         """Every user, agent and run that has memories, with how many; ids narrow it to theirs."""
         return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+
+    def metadata_values(
+        self,
+        key: str,
+        *,
+        filters: Mapping[str, Any] | None = None,
+        show_expired: bool = False,
+        connection: Any = None,
+    ) -> list[dict[str, Any]]:
+        """The values a key of metadata has: `[{"value", "memories"}]`, the most frequent first.
+
+        `key`: one at the top of metadata; a list or an object counts as a whole. `filters`,
+        `show_expired`: as in `get_all`. `memories`: how many have the value.
+        """
+        flow = flows.metadata_values(self._store, key, filters=filters, show_expired=show_expired)
+        return self._run(flow, connection)
 
     def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
         """Forget everything of this tenant: memories, history, messages, entities."""

@@ -185,9 +185,11 @@
 \ir api/undo.sql
 \ir api/changes.sql
 \ir api/history.sql
+\ir api/belongs_to.sql
 \ir api/changes_since.sql
 \ir api/as_of.sql
 \ir api/scopes.sql
+\ir api/metadata_values.sql
 \ir api/refresh_statistics.sql
 \ir api/create_ann_index.sql
 \ir api/recall_check.sql

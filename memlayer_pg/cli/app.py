@@ -19,6 +19,7 @@ from memlayer_pg.cli.exporting import export
 from memlayer_pg.cli.failures import Program
 from memlayer_pg.cli.feeding import feed
 from memlayer_pg.cli.importing import import_
+from memlayer_pg.cli.mcp import mcp
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
 from memlayer_pg.cli.reverting import changes, restore, undo
 from memlayer_pg.cli.serving import serve_embedded
@@ -50,6 +51,7 @@ COMMANDS = (
     embed_pending,
     verify,
     doctor,
+    mcp,
     serve_embedded,
     upgrade_embedded,
 )

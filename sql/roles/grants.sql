@@ -5,11 +5,11 @@ declare
   -- Functions that programs call.
   c_app constant text[] := array[
     'add', 'recall_context', 'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'update', 'delete',
-    'delete_all', 'restore', 'undo', 'changes', 'changes_since', 'as_of', 'history', 'messages', 'scopes', 'import_memories', 'import_links', 'export_memories', 'handshake',
+    'delete_all', 'restore', 'undo', 'changes', 'changes_since', 'as_of', 'history', 'belongs_to', 'messages', 'scopes', 'metadata_values', 'import_memories', 'import_links', 'export_memories', 'handshake',
     'login_tenants'];
   -- Functions that only read. The rest is what tables and row-level security call: they read nothing.
   c_reader constant text[] := array[
-    'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'history', 'messages', 'scopes', 'export_memories',
+    'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'history', 'belongs_to', 'messages', 'scopes', 'metadata_values', 'export_memories',
     'changes', 'changes_since', 'as_of', 'handshake', 'login_tenants', 'changed_keys', 'now', 'test_time', 'today', 'fold',
     'lower_case', 'scope_digest'];
   -- Functions for operators, who also have those above.
