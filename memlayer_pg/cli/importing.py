@@ -34,7 +34,7 @@ def import_(
     embed: bool,
     dry_run: bool,
 ) -> None:
-    """Store the ready memories of FILE, or stdin (-), as they are.
+    """Store ready memories of FILE, or stdin (-), as they are.
 
     No language model is asked. One memory a line as JSON, as `memlayer export` writes them, or what
     get_all gives: {"results": […]}. --user, --agent and --run are for those that name nobody.

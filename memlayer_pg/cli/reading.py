@@ -246,7 +246,7 @@ def history(settings: Settings, memory_id: str) -> None:
 def messages(
     settings: Settings, user_id: str | None, agent_id: str | None, run_id: str | None
 ) -> None:
-    """The newest ten messages of exactly these ids, oldest first."""
+    """The newest ten messages of exactly these ids, in order."""
     ids = named(user_id=user_id, agent_id=agent_id, run_id=run_id)
     with places.memory(settings, embeds=False) as memory:
         found = memory.messages(**ids)

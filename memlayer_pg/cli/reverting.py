@@ -32,7 +32,7 @@ def changes(
     top_k: int,
     after: str | None,
 ) -> None:
-    """The calls that wrote, newest first, with what undo needs."""
+    """The calls that wrote, newest first, as undo takes them."""
     with places.memory(settings, embeds=False) as memory:
         found = memory.changes(user_id, agent_id, run_id, top_k=top_k, after=after)
     if settings.as_json:
@@ -113,7 +113,7 @@ def restore(
 @actor_option
 @pass_settings
 def undo(settings: Settings, change_id: str, force: bool, actor: str | None) -> None:
-    """Reverse what one call did; `memlayer changes` lists them.
+    """Reverse what one call did; see `memlayer changes`.
 
     Memories that were changed since are left, and the exit code is 1.
     """
