@@ -82,7 +82,11 @@ class Ready:
     def is_fact(self) -> bool:
         """Whether its text stands once in its scope; what was said word for word may repeat, and
         what brings its history along is kept as it is."""
-        return "version" not in self.fields and "role" not in self.fields and self.fields.get("memory_type") != writing.PROCEDURAL
+        return (
+            "version" not in self.fields
+            and "role" not in self.fields
+            and self.fields.get("memory_type") != writing.PROCEDURAL
+        )
 
     @property
     def has_vectors(self) -> bool:

@@ -1,7 +1,7 @@
 """A store such as mem0 writes: the same tables in Postgres and SQLite, filled by our own code.
 
-`python -m tests.mem0_store DSN FILE 50000 64` fills one; tests/cli/test_mem0_real.py compares its tables with
-those that mem0 itself makes.
+`python -m tests.mem0_store DSN FILE 50000 64` fills one; tests/cli/test_moving_real.py compares its
+tables with those that mem0 itself makes.
 """
 
 from __future__ import annotations
@@ -37,9 +37,7 @@ BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 class Mem0Store:
     """Tables of mem0 that a test fills as it likes."""
 
-    def __init__(
-        self, dsn: str, file: Path, dimensions: int = 3, collection: str = "mem0"
-    ) -> None:
+    def __init__(self, dsn: str, file: Path, dimensions: int = 3, collection: str = "mem0") -> None:
         self.dsn = dsn
         self.file = file
         self.collection = collection
@@ -134,8 +132,10 @@ def fill(store: Mem0Store, memories: int, dimensions: int, seed: int = 0) -> Non
         entities = sql.Identifier(f"{store.collection}_entities")
         with conn.cursor().copy(sql.SQL("copy {} from stdin").format(entities)) as copy:
             for (user, name), linked in names.items():
-                payload = {"data": name, "entity_type": "PROPER", "linked_memory_ids": linked, "user_id": user}
-                copy.write_row([str(uuid.UUID(int=chance.getrandbits(128))), _vector(chance, dimensions), json.dumps(payload)])  # fmt: skip
+                payload = {"data": name, "entity_type": "PROPER", "linked_memory_ids": linked}
+                id_ = str(uuid.UUID(int=chance.getrandbits(128), version=4))
+                given = json.dumps({**payload, "user_id": user})
+                copy.write_row([id_, _vector(chance, dimensions), given])
     with closing(sqlite3.connect(store.file)) as lite, lite:
         lite.executemany(
             "insert into history values (?, ?, ?, ?, ?, ?, ?, 0, null, null)",

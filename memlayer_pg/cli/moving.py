@@ -24,7 +24,7 @@ SHOWN = 5
     "--history-db",
     metavar="FILE",
     type=click.Path(dir_okay=False),
-    help="mem0's SQLite file: history and messages. ~/.mem0/history.db unless mem0 was told another.",
+    help="mem0's SQLite file: history and messages. Often ~/.mem0/history.db.",
 )
 @click.option(
     "--dump",
@@ -33,7 +33,9 @@ SHOWN = 5
     help="In place of these: what get_all gave, as JSON, or a memory a line. - is stdin.",
 )
 @scope_options
-@click.option("--model", metavar="NAME", help="The model of mem0's vectors, by the name it has here.")
+@click.option(
+    "--model", metavar="NAME", help="The model of mem0's vectors, by the name it has here."
+)
 @click.option("--embed", is_flag=True, help="Let the embedder make the vectors that are missing.")
 @click.option("--dry-run", is_flag=True, help="Report what would be done, and write nothing.")
 @pass_settings

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,7 +11,7 @@ from memlayer_pg import checks
 from memlayer_pg.checks import SCOPE_IDS
 from memlayer_pg.effects import Flow, Row, call
 from memlayer_pg.flows import Store
-from memlayer_pg.importing import ahead
+from memlayer_pg.importing import Progress, ahead
 from memlayer_pg.importing_rows import TEXTS, Placed, Ready, Scope
 
 PAGE = 500
@@ -92,7 +92,7 @@ def compare(
     store: Store,
     rows: Iterator[Placed],
     found: Comparison,
-    on_progress: Callable[[int], None] | None,
+    on_progress: Progress | None,
 ) -> Flow[None]:
     """Compare all, both sides being read in the order of ids."""
     page: list[Row] = []
@@ -116,7 +116,7 @@ def compare(
         ours = page[place] if place < len(page) and str(page[place]["id"]) == id_ else None
         found.look(theirs, ours)
         if on_progress is not None and found.compared % PAGE == 0:
-            on_progress(found.compared)
+            on_progress(found.compared, None)
 
 
 def _before(id_: str) -> str | None:

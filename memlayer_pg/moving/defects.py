@@ -17,7 +17,7 @@ DONE = {
     "no vector": "stored without one, for memlayer embed-pending",
     "vector not usable": "stored without one, for memlayer embed-pending",
     "expiration_date is no date": "never expires, as in mem0; the value stays in the metadata",
-    "created_at is no time": "stored as of its history, else of now; the value stays in the metadata",
+    "created_at is no time": "taken from the history, else now; the value stays in the metadata",
     "updated_at is no time": "taken from the history, else from created_at",
     "time without a zone": "read as UTC",
     "hash is not of the text": "made anew",

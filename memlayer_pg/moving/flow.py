@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import ExitStack, closing
 from pathlib import Path
 from statistics import median
@@ -17,6 +17,7 @@ from memlayer_pg.importing_rows import Placed
 from memlayer_pg.moving import dump, payload, sqlite, store
 from memlayer_pg.moving.comparing import Comparison, compare
 from memlayer_pg.moving.defects import Defects
+from memlayer_pg.moving.events import Event
 from memlayer_pg.moving.joined import Following
 
 SAMPLE = 8
@@ -93,6 +94,12 @@ class Move:
         if theirs is not None:
             vectors = yield from self._vectors(theirs, model)
             model = vectors["model"] if vectors["kept"] else None
+
+        def told(before: int) -> importing.Progress | None:
+            if on_progress is None:
+                return None
+            return lambda done, _: on_progress(before + done, total)
+
         defects = Defects()
         with closing(self._rows("memlayer_move", model, defects)) as rows:
             moved = yield from importing.import_memories(
@@ -104,7 +111,7 @@ class Move:
                 model=None,
                 embeds=embeds,
                 dry_run=dry_run,
-                on_progress=on_progress and (lambda done, _: on_progress(done, total)),
+                on_progress=told(0),
                 actor=actor,
             )
         if theirs is not None:
@@ -120,15 +127,14 @@ class Move:
         }
         if theirs is not None and not dry_run:
             with closing(self._rows("memlayer_compare", model, Defects())) as rows:
-                told = on_progress and (lambda n: on_progress(theirs.memories + n, total))
                 found = Comparison()
-                yield from compare(self._ours, rows, found, told)
+                yield from compare(self._ours, rows, found, told(theirs.memories))
             search = yield from self._searches(theirs, found) if vectors["kept"] else _nothing()
             result["verification"] = {**found.result(), "search": search}
         return result
 
-    def _rows(self, cursor: str, model: str | None, defects: Defects) -> Iterator[Placed]:
-        """The memories and histories that can be moved, in the order of ids (of a dump: its own)."""
+    def _rows(self, cursor: str, model: str | None, defects: Defects) -> Generator[Placed]:
+        """What can be moved: of tables in the order of ids, of a dump in its own."""
         if self._theirs is None:
             yield from dump.rows(self._dump or (), self._nobody, defects)
             return
@@ -155,7 +161,7 @@ class Move:
             pass
 
     def _gone(
-        self, past: Following[list[sqlite.Event]], before: str | None, defects: Defects
+        self, past: Following[list[Event]], before: str | None, defects: Defects
     ) -> Iterator[Placed]:
         for id_, events in past.upto(before):
             ready = payload.gone(id_, events, self._nobody, defects)
@@ -171,10 +177,9 @@ class Move:
             return {"kept": False, "model": None, "why": "there are none"}
         answer = yield from embed([text for text, _ in sample], "document")
         found: dict[str, Any] = {"kept": False, "model": answer.model}
-        if len(answer.vectors[0]) != theirs.dimensions:
-            return found | {
-                "why": f"{theirs.dimensions} dimensions, the embedder makes {len(answer.vectors[0])}"
-            }
+        size = len(answer.vectors[0])
+        if size != theirs.dimensions:
+            return found | {"why": f"{theirs.dimensions} dimensions, the embedder makes {size}"}
         alike = median(
             _cosine(mine, known) for mine, (_, known) in zip(answer.vectors, sample, strict=True)
         )

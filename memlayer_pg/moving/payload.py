@@ -144,7 +144,9 @@ def time(value: object, name: str, where: str, defects: Defects) -> datetime | N
     return moment
 
 
-def entities(named: list[dict[str, Any]], takes_vectors: bool, defects: Defects) -> list[dict[str, Any]]:
+def entities(
+    named: list[dict[str, Any]], takes_vectors: bool, defects: Defects
+) -> list[dict[str, Any]]:
     """Those that have a name of ours, each once; vectors that cannot be used left out."""
     found: dict[str, dict[str, Any]] = {}
     for entity in named:
@@ -178,7 +180,7 @@ def _expiry(
         defects.note("expiration_date is no date", where)
         metadata["expiration_date"] = value
         return None
-    return day and day.isoformat()
+    return None if day is None else day.isoformat()
 
 
 def _vector(

@@ -27,7 +27,7 @@ MOST = 10
 
 
 class History:
-    """The file, open for reading only; `history` and `messages` count its rows, None without the table."""
+    """The file; `history` and `messages` count the rows of its tables, None without the table."""
 
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection

@@ -27,7 +27,8 @@ select c.relname, c.oid::regclass::text
    and (select count(*) from pg_catalog.pg_attribute a
          join pg_catalog.pg_type t on t.oid = a.atttypid
         where a.attrelid = c.oid and not a.attisdropped
-          and (a.attname, t.typname) in (('id', 'uuid'), ('vector', 'vector'), ('payload', 'jsonb'))) = 3
+          and (a.attname, t.typname) in
+              (('id', 'uuid'), ('vector', 'vector'), ('payload', 'jsonb'))) = 3
  order by 1
 """
 
@@ -41,13 +42,12 @@ select a.atttypmod, n.nspname
 
 SURVEY = """
 select count(*) as memories,
-       count(*) filter (where payload ->> 'role' is null
-                          and payload ->> 'memory_type' is distinct from 'procedural_memory')
-         - count(distinct (coalesce(payload ->> 'user_id', ''), coalesce(payload ->> 'agent_id', ''),
-                           coalesce(payload ->> 'run_id', ''), payload ->> 'data'))
-             filter (where payload ->> 'role' is null
-                       and payload ->> 'memory_type' is distinct from 'procedural_memory') as twice
-  from {memories}
+       count(*) filter (where is_fact) - count(distinct fact) filter (where is_fact) as twice
+  from (select payload ->> 'role' is null
+               and payload ->> 'memory_type' is distinct from 'procedural_memory' as is_fact,
+               (coalesce(payload ->> 'user_id', ''), coalesce(payload ->> 'agent_id', ''),
+                coalesce(payload ->> 'run_id', ''), payload ->> 'data') as fact
+          from {memories}) m
 """
 
 MEMORIES = """
@@ -56,22 +56,31 @@ select id::text, payload, {send}(vector) from {memories} order by id
 
 # Small rows are sorted: a vector comes with the first memory of a scope that names the entity.
 LINKS = """
-with link as (
-  select e.id, e.payload ->> 'data' as name, e.payload ->> 'entity_type' as type, l.value,
-         case when l.value ~* '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$' then l.value::uuid end as memory_id
-    from {entities} e
-   cross join lateral jsonb_array_elements_text(
-     case jsonb_typeof(e.payload -> 'linked_memory_ids') when 'array' then e.payload -> 'linked_memory_ids' else '[]' end) l
+with entity as (
+  select id, payload ->> 'data' as name, payload ->> 'entity_type' as type,
+         case jsonb_typeof(payload -> 'linked_memory_ids')
+           when 'array' then payload -> 'linked_memory_ids' else '[]' end as linked
+    from {entities}
+),
+link as (
+  select e.id, e.name, e.type, l.value,
+         case when l.value ~* '^[0-9a-f]{{8}}(-[0-9a-f]{{4}}){{3}}-[0-9a-f]{{12}}$'
+           then l.value::uuid end as memory_id
+    from entity e
+   cross join lateral jsonb_array_elements_text(e.linked) l
 ),
 placed as (
   select l.*, m.id is not null as is_there,
          row_number() over (
-           partition by l.name, m.payload ->> 'user_id', m.payload ->> 'agent_id', m.payload ->> 'run_id' order by m.id) as place
+           partition by l.name, m.payload ->> 'user_id', m.payload ->> 'agent_id',
+                        m.payload ->> 'run_id'
+               order by m.id) as place
     from link l
     left join {memories} m on m.id = l.memory_id
 )
 select p.memory_id::text, p.value, p.is_there, p.id::text, p.name, p.type,
-       case when p.place = 1 then (select {send}(e.vector) from {entities} e where e.id = p.id) end
+       case when p.place = 1 then (
+         select {send}(e.vector) from {entities} e where e.id = p.id) end
   from placed p
  order by p.is_there, p.memory_id, p.name, p.id
 """

@@ -18,7 +18,7 @@ from tests.cli.test_importing import query
 from tests.mem0_store import BEGIN, Mem0Store, fill
 
 ID = "0b0e0d0c-0000-4000-8000-0000000000{:02}"
-ANN = {"user_id": "ann"}
+ANN: Any = {"user_id": "ann"}
 MODEL = ("--model", "m", "--json")
 
 
@@ -109,7 +109,7 @@ def test_a_store_moves_with_ids_times_vectors_entities_history_and_messages(
         " where tenant = %(tenant)s order by 2 nulls first",
     ) == [("ann", None, "Eve", "proper", "[0,0,1]"), ("ann", "tutor", "Eve", "proper", "[0,0,1]")]
     said = shell.well("messages", "--user", "ann", "--agent", "tu&tor", "--json").json
-    assert [message["content"] for message in said["results"]] == ["said 0", "said 1", "said 2"]
+    assert [message["content"] for message in said] == ["said 0", "said 1", "said 2"]
     assert problems(shell) == set()
 
 
@@ -139,7 +139,7 @@ def test_a_second_run_changes_nothing(shell: Shell, store: Mem0Store) -> None:
 def test_a_memory_deleted_here_since_is_not_brought_back(shell: Shell, store: Mem0Store) -> None:
     rich(store)
     move(shell, store)
-    shell.well("delete", ID.format(4), "--yes")
+    shell.well("delete", ID.format(4))
     ran = shell(*command(store))
     assert ran.code == 1
     assert (ran.json["added"], ran.json["known"]) == (0, 4)
@@ -277,7 +277,7 @@ def test_collections_are_moved_one_by_one_and_named_where_one_is_missing(
     ]
     ran = shell("import", "mem0", "--vector-dsn", store.dsn, "--collection", "mem1", *MODEL)
     assert ran.code == 2
-    assert "There are: mem0, my \"shop\"" in ran.err
+    assert 'There are: mem0, my "shop"' in ran.err
 
 
 def test_a_file_or_database_that_is_not_there_is_wrong_use(shell: Shell, store: Mem0Store) -> None:
@@ -303,7 +303,7 @@ def test_a_move_that_was_killed_is_taken_up(shell: Shell, store: Mem0Store) -> N
     while not (stored := query(shell, count)[0][0]):
         time.sleep(0.02)
     running.send_signal(signal.SIGKILL)
-    running.wait()
+    running.communicate()
     stored = query(shell, count)[0][0]
     assert 0 < stored < 4000
     report = move(shell, store)
@@ -335,11 +335,23 @@ def test_a_dump_of_get_all_is_moved_whatever_store_it_is_of(shell: Shell, tmp_pa
     path = tmp_path / "dump.json"
     path.write_text(json.dumps({"results": [hosted, point, {"memory": None}]}), "utf-8")
     report = shell.well("import", "mem0", "--dump", str(path), "--json").json
-    assert (report["memories"], report["added"], report["pending"], report["left_out"]) == (3, 2, 2, 1)
+    assert (report["memories"], report["added"], report["pending"], report["left_out"]) == (
+        3,
+        2,
+        2,
+        1,
+    )
     assert shell.well("import", "mem0", "--dump", str(path), "--json").json["known"] == 2
-    found = {one["memory"]: one for one in shell.well("list", "--user", "ann", "--json").json["results"]}
+    found = {
+        one["memory"]: one for one in shell.well("list", "--user", "ann", "--json").json["results"]
+    }
     tea = found["Ann drinks tea"]
-    assert tea["metadata"] == {"categories": ["food"], "data": "kept", "k": 1, "mem0_id": "not-a-uuid"}
+    assert tea["metadata"] == {
+        "categories": ["food"],
+        "data": "kept",
+        "k": 1,
+        "mem0_id": "not-a-uuid",
+    }
     assert (tea["created_at"], tea["updated_at"]) == (
         "2025-07-01T17:00:00+00:00", "2025-07-02T17:00:00+00:00",
     )  # fmt: skip
