@@ -179,10 +179,13 @@ class Store:
 @contextmanager
 def opened(dsn: str, collection: str) -> Iterator[Store]:
     """A collection, in a transaction that reads only; InputError names those there are."""
-    with db.translated(), psycopg.connect(**parameters(dsn), autocommit=True) as connection:
-        with connection.transaction():
-            connection.execute("set transaction isolation level repeatable read, read only")
-            yield _surveyed(connection, collection)
+    with (
+        db.translated(),
+        psycopg.connect(**parameters(dsn), autocommit=True) as connection,
+        connection.transaction(),
+    ):
+        connection.execute("set transaction isolation level repeatable read, read only")
+        yield _surveyed(connection, collection)
 
 
 def _surveyed(connection: psycopg.Connection[Any], collection: str) -> Store:

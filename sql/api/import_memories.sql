@@ -87,11 +87,11 @@ begin
       -- Earlier versions, and all of memories that are no more. Their vectors are not known.
       select h.id, h.version, h.event, h.user_id, h.agent_id, h.run_id, h.recorded_at,
              case when h.event <> 'DELETE' then memlayer.memory_state(
-               h.text, null, coalesce(h.metadata, '{}'), h.memory_type, h.role, h.actor_id, h.attributed_to,
+               h.text, h.context, coalesce(h.metadata, '{}'), h.memory_type, h.role, h.actor_id, h.attributed_to,
                h.expires_on, coalesce(h.observed_at, h.created_at), h.created_at, h.updated_at, null) end as state
         from jsonb_to_recordset(p_history) as h (
                id uuid, version int, event text, user_id text, agent_id text, run_id text, recorded_at timestamptz,
-               text text, metadata jsonb, memory_type text, role text, actor_id text, attributed_to text,
+               text text, context text, metadata jsonb, memory_type text, role text, actor_id text, attributed_to text,
                expires_on date, observed_at timestamptz, created_at timestamptz, updated_at timestamptz)
        where case when v_last ? h.id::text
                then h.id = any (array(select a.id from added a))
