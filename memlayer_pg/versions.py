@@ -1,4 +1,4 @@
-"""The versions of a memory that brings its history along, as memlayer.import_memories takes them."""
+"""The versions of a memory that brings its history along, as import_memories takes them."""
 
 from __future__ import annotations
 

@@ -51,10 +51,9 @@ def problems(shell: Shell) -> set[str]:
 
 
 def everything(shell: Shell) -> list[Any]:
-    return [
-        query(shell, f"select {table}::text from memlayer.{table} where tenant = %(tenant)s order by 1")
-        for table in ("memory", "history", "entity", "mention", "message", "session", "change")
-    ]  # fmt: skip
+    tables = ("memory", "history", "entity", "mention", "message", "session", "change")
+    rows = "select {0}::text from memlayer.{0} where tenant = %(tenant)s order by 1"
+    return [query(shell, rows.format(table)) for table in tables]
 
 
 def rich(store: Mem0Store) -> None:

@@ -1,4 +1,4 @@
-"""What `memlayer export` writes, `memlayer import` makes again: for a scope, a tenant, with history."""
+"""What `memlayer export` writes, `memlayer import` makes again: a scope, a tenant, histories."""
 
 from __future__ import annotations
 
@@ -26,13 +26,8 @@ KEPT = {
 
 
 def kept(shell: Shell, *tables: str) -> dict[str, list[Any]]:
-    return {
-        table: query(
-            shell,
-            f"select {KEPT[table]} from memlayer.{table} where tenant = %(tenant)s order by 1, 2, 3",
-        )
-        for table in tables
-    }
+    rows = "select {} from memlayer.{} where tenant = %(tenant)s order by 1, 2, 3"
+    return {table: query(shell, rows.format(KEPT[table], table)) for table in tables}
 
 
 @pytest.fixture
