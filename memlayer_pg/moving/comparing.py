@@ -40,11 +40,11 @@ class Comparison:
         self.compared += 1
         id_ = theirs.fields["id"]
         _feed(self._theirs, id_, theirs.fields["text"], theirs.embedding)
-        self._ask(id_, theirs)
         if ours is None:
             self.missing += 1
             self._differ(id_, ["it is not there"])
             return
+        self._ask(id_, theirs)
         _feed(self._ours, id_, ours["text"], ours["embedding"] if theirs.embedding else None)
         wrong = [name for name in COLUMNS if _here(ours, name) != _there(theirs, name)]
         if theirs.embedding is not None and ours["embedding"] != theirs.embedding:
