@@ -7,6 +7,7 @@ import inspect
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -33,6 +34,7 @@ from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
 from memlayer_pg.memory import Memory, Messages
 from memlayer_pg.models import rerank as rerankers
+from memlayer_pg.moving import flow as moving
 from memlayer_pg.pool import AsyncPool
 from memlayer_pg.writing import Prepared
 
@@ -292,6 +294,41 @@ class AsyncMemory(Core):
         flow = importing.import_memories(
             self._store,
             rows,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            model=model,
+            embeds=embed,
+            dry_run=dry_run,
+            on_progress=on_progress,
+            actor=actor,
+        )
+        return await self._run(flow, connection)
+
+    @described_by(Memory.import_mem0)
+    async def import_mem0(
+        self,
+        vector_dsn: str | None = None,
+        *,
+        collection: str = "mem0",
+        history_db: str | Path | None = None,
+        dump: importing.Rows | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        model: str | None = None,
+        embed: bool = False,
+        dry_run: bool = False,
+        on_progress: importing.Progress | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        flow = moving.import_mem0(
+            self._store,
+            vector_dsn=vector_dsn,
+            collection=collection,
+            history_db=history_db,
+            dump_=dump,
             user_id=user_id,
             agent_id=agent_id,
             run_id=run_id,

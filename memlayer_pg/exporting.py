@@ -11,6 +11,7 @@ import struct
 import sys
 from array import array
 from base64 import b64encode
+from datetime import UTC, datetime
 from typing import Any
 
 from memlayer_pg.effects import Row
@@ -25,8 +26,8 @@ BREAKS = {ord(letter): f"\\u{ord(letter):04x}" for letter in "\u0085\u2028\u2029
 """Characters that many programs take for the end of a line, as JSON may write them."""
 
 
-def line(row: Row) -> str:
-    """A row of memlayer.export_memories as JSON, without a line break."""
+def line(row: Row, events: list[Row] | None = None) -> str:
+    """A row of memlayer.export_memories as JSON, without a line break; `events`: its history."""
     metadata = row["metadata"]
     expires_on = row["expires_on"]
     found = {
@@ -54,7 +55,45 @@ def line(row: Row) -> str:
         for key, value in found.items()
         if value not in (None, []) or key == "entities" or (key in ELSEWHERE and key in metadata)
     }
+    if events is not None:
+        kept["updated_at"] = _instant(events[-1]["state"]["updated_at"])
+        kept["history"] = [*map(_event, events[:-1]), _event({**events[-1], "state": None})]
     return json.dumps(kept, ensure_ascii=False).translate(BREAKS)
+
+
+def gone(row: Row) -> str:
+    """A row of memlayer.export_history, of a memory that was deleted, in the same way."""
+    states = [event["state"] for event in row["events"] if event["state"] is not None]
+    found = {
+        "id": str(row["memory_id"]),
+        "memory": states[-1]["text"],
+        "user_id": row["user_id"],
+        "agent_id": row["agent_id"],
+        "run_id": row["run_id"],
+        "history": list(map(_event, row["events"])),
+    }
+    kept = {key: value for key, value in found.items() if value is not None}
+    return json.dumps(kept, ensure_ascii=False).translate(BREAKS)
+
+
+def _event(event: Row) -> Row:
+    state = event["state"]
+    found = {
+        "version": event["version"],
+        "event": event["event"],
+        "at": _instant(event["at"]),
+        "state": state and {key: _dated(key, value) for key, value in state.items()},
+    }
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _dated(key: str, value: Any) -> Any:
+    return _instant(value) if key.endswith("_at") and value is not None else value
+
+
+def _instant(written: str) -> str:
+    """A time of UTC, as the database writes it in JSON, with its zone."""
+    return moment(datetime.fromisoformat(written).replace(tzinfo=UTC)) or ""
 
 
 def _entity(entity: dict[str, Any]) -> dict[str, Any]:

@@ -135,7 +135,7 @@ class Tally:
 
     def count(self, batch: list[Ready], outcomes: list[str]) -> None:
         """Note what became of a batch."""
-        for row, outcome in zip(batch, outcomes, strict=True):
+        for row, outcome in zip(standing(batch), outcomes, strict=True):
             id_ = row.fields["id"]
             if self.dry_run and outcome == "added":
                 outcome = self._among_themselves(row)
@@ -180,10 +180,15 @@ class Tally:
         }
 
 
+def standing(batch: list[Ready]) -> list[Ready]:
+    """Those that are not only the history of what was deleted."""
+    return [row for row in batch if not row.is_gone]
+
+
 def _embedded(store: Store, batch: list[Ready]) -> Flow[tuple[list[Ready], int]]:
     """A batch whose texts and names all have vectors, in one request, and the tokens it took."""
     named = [_named(row) for row in batch]
-    wanting = [row for row in batch if row.embedding is None]
+    wanting = [row for row in batch if row.embedding is None and not row.is_gone]
     texts = [
         context.embedded(store, row.fields["text"], row.fields.get("context")) for row in wanting
     ]
@@ -201,6 +206,9 @@ def _embedded(store: Store, batch: list[Ready]) -> Flow[tuple[list[Ready], int]]
                 f"{row.where} is embedded with {row.model}, the embedder is {answer.model}",
                 hint="Configure the embedder the memories were made with.",
             )
+        if row.is_gone:
+            done.append(row)
+            continue
         done.append(
             replace(
                 row,
@@ -215,7 +223,7 @@ def _embedded(store: Store, batch: list[Ready]) -> Flow[tuple[list[Ready], int]]
 def _named(row: Ready) -> tuple[Named, ...]:
     """The entities of a memory; where it does not say and waits for its vector, those in its text,
     as embed_pending takes them."""
-    if row.entities is not None or row.embedding is not None:
+    if row.entities is not None or row.embedding is not None or row.is_gone:
         return row.entities or ()
     found = Entities()
     found.places(entities.named(row.fields["text"]))
@@ -232,7 +240,8 @@ def _arguments(batch: list[Ready], left_over: dict[tuple[Scope, str], bytes]) ->
     }
     places: dict[Named, int] = {}
     memories = []
-    for row in batch:
+    stand = standing(batch)
+    for row in stand:
         mentioned = []
         for named in row.entities or ():
             key = row.scope, named.name
@@ -243,8 +252,9 @@ def _arguments(batch: list[Ready], left_over: dict[tuple[Scope, str], bytes]) ->
     models = [row.model for row in batch if row.model is not None]
     return {
         "p_memories": memories,
-        "p_embeddings": [row.embedding for row in batch],
+        "p_embeddings": [row.embedding for row in stand],
         "p_model": models[0] if models else None,
         "p_entities": [{"name": named.name, "type": named.type} for named in places],
         "p_entity_embeddings": [named.embedding for named in places],
+        "p_history": [version for row in batch for version in row.past],
     }

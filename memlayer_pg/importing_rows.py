@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, NamedTuple
 
-from memlayer_pg import checks, jsonable, writing
+from memlayer_pg import checks, jsonable, versions, writing
 from memlayer_pg.checks import SCOPE_IDS
 from memlayer_pg.config import nearest
 from memlayer_pg.entities import LONGEST
@@ -25,7 +25,7 @@ KINDS = ("related", "updates", "contradicts")
 TEXTS = ("context", "memory_type", "role", "actor_id", "attributed_to")
 KEYS = (
     "id", "memory", "text", *SCOPE_IDS, *TEXTS, "metadata", "created_at", "observed_at",
-    "expiration_date", "embedding", "embedding_model", "entities", "links",
+    "expiration_date", "embedding", "embedding_model", "entities", "links", "history",
 )  # fmt: skip
 DERIVED = (
     "hash", "updated_at", "version", "superseded_by", "score", "score_details", "rerank_score",
@@ -60,6 +60,7 @@ class Ready:
 
     `where`: its place, for people. `fields`: the columns as JSON. `model`: of its vectors.
     `entities`: None when it did not say. `links`: ids and kinds. `size`: bytes, about.
+    `past`: its earlier versions, as columns. `is_gone`: all of them, for it was deleted.
     """
 
     where: str
@@ -69,6 +70,8 @@ class Ready:
     entities: tuple[Named, ...] | None
     links: tuple[tuple[str, str], ...]
     size: int
+    past: tuple[dict[str, Any], ...] = ()
+    is_gone: bool = False
 
     @property
     def scope(self) -> Scope:
@@ -77,8 +80,13 @@ class Ready:
 
     @property
     def is_fact(self) -> bool:
-        """Whether its text stands once in its scope; what was said word for word may repeat."""
-        return "role" not in self.fields and self.fields.get("memory_type") != writing.PROCEDURAL
+        """Whether its text stands once in its scope; what was said word for word may repeat, and
+        what brings its history along is kept as it is."""
+        return (
+            "version" not in self.fields
+            and "role" not in self.fields
+            and self.fields.get("memory_type") != writing.PROCEDURAL
+        )
 
     @property
     def has_vectors(self) -> bool:
@@ -100,7 +108,7 @@ def ready(
     for number, item in enumerate(rows):
         where, given = item if isinstance(item, Placed) else (f"rows[{number}]", item)
         try:
-            row = _ready(where, given, model, ids, alike)
+            row = given if isinstance(given, Ready) else one(where, given, model, ids, alike)
         except MemlayerError as error:
             error.message = f"{where}: {error.message}"
             error.args = (error.message,)
@@ -119,9 +127,10 @@ def ready(
         yield row
 
 
-def _ready(
+def one(
     where: str, given: object, model: str | None, ids: checks.Scope, alike: Counter[bytes]
 ) -> Ready:
+    """Check one memory; `alike` counts those without an id that say the same."""
     if not isinstance(given, Mapping):
         raise InputError(f"a memory is a JSON object, not {type(given).__name__}")
     for key in given:
@@ -132,10 +141,12 @@ def _ready(
         raise InputError("there is no text: 'memory' or 'text' must be a string")
     if checks.blank(checks.storable("the text", text)):
         raise InputError("the text is blank")
+    events = _list("history", given.get("history") or [])
+    is_gone = bool(events) and events[-1].get("event") == "DELETE"
     scope = {name: checks.scope_id(name, given.get(name)) for name in SCOPE_IDS}
     if not any(scope.values()):
         scope = asdict(ids)
-    if not any(scope.values()):
+    if not any(scope.values()) and not is_gone:
         raise InputError(
             "there is no user_id, agent_id or run_id",
             suggestion="Name somebody there, or beside the file for all that name nobody.",
@@ -157,6 +168,10 @@ def _ready(
     fields["expires_on"] = expires_on and expires_on.isoformat()
     fields = {name: value for name, value in fields.items() if value is not None}
     fields["id"] = _id(given, fields, alike)
+    past = versions.earlier(fields, events)
+    if events and not is_gone:
+        updated = checks.instant("updated_at", given.get("updated_at"))
+        fields |= versions.last(events, updated)
     embedding = given.get("embedding")
     entities = given.get("entities")
     return Ready(
@@ -166,7 +181,9 @@ def _ready(
         checks.optional_text("embedding_model", given.get("embedding_model")) or model,
         None if entities is None else tuple(map(_named, _list("entities", entities))),
         tuple(map(_link, _list("links", given.get("links") or []))),
-        len(text) + 1000 + (jsonable.size(metadata) if metadata else 0),
+        len(text) + 1000 + (jsonable.size(metadata) if metadata else 0) * (1 + len(past)),
+        past,
+        is_gone,
     )
 
 

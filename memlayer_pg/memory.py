@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping
 from datetime import date, datetime
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Any, Self, TypeVar
 
@@ -32,6 +33,7 @@ from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row
 from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
 from memlayer_pg.models import rerank as rerankers
+from memlayer_pg.moving import flow as moving
 from memlayer_pg.pool import Pool
 from memlayer_pg.writing import Prepared
 
@@ -363,6 +365,57 @@ class Memory(Core):
         flow = importing.import_memories(
             self._store,
             rows,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            model=model,
+            embeds=embed,
+            dry_run=dry_run,
+            on_progress=on_progress,
+            actor=actor,
+        )
+        return self._run(flow, connection)
+
+    def import_mem0(
+        self,
+        vector_dsn: str | None = None,
+        *,
+        collection: str = "mem0",
+        history_db: str | Path | None = None,
+        dump: importing.Rows | None = None,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        model: str | None = None,
+        embed: bool = False,
+        dry_run: bool = False,
+        on_progress: importing.Progress | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+    ) -> dict[str, Any]:
+        """Move in from mem0: memories with ids, times, vectors and entities, history, messages.
+
+        `vector_dsn`: the database of mem0's pgvector store, which is only read. `collection`: its
+        table. `history_db`: mem0's SQLite file. `dump`: in place of these, memories as mem0's
+        get_all gives them from any other store. `user_id`, `agent_id`, `run_id`: whose those are
+        that name nobody. `model`: the name of the model of mem0's vectors; without it the embedder
+        is asked for a few texts, and the vectors are taken if they are equal. `embed`: let the
+        embedder make those that are missing or not taken. `dry_run`: write nothing and report.
+        `on_progress`: called with how many memories are done and of how many, the comparison
+        counted; None: unknown.
+
+        Whatever stands here already is left as it is: an interrupted move is taken up by calling
+        again. The report has the counts of `import_memories`, `memories`, `left_out`, `vectors`,
+        `messages`, `defects` (what was wrong in mem0's store, how often, and what was done) and, of
+        tables that were moved, `verification`: every memory compared with mem0's row, checksums,
+        and how far searches by vector agree. InputError when there is no such collection or file.
+        """
+        flow = moving.import_mem0(
+            self._store,
+            vector_dsn=vector_dsn,
+            collection=collection,
+            history_db=history_db,
+            dump_=dump,
             user_id=user_id,
             agent_id=agent_id,
             run_id=run_id,

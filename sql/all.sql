@@ -178,7 +178,9 @@
 \ir api/pending.sql
 \ir api/import_memories.sql
 \ir api/import_links.sql
+\ir api/import_messages.sql
 \ir api/export_memories.sql
+\ir api/export_history.sql
 \ir api/delete.sql
 \ir api/delete_all.sql
 \ir api/restore.sql

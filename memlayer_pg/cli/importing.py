@@ -10,6 +10,7 @@ from click.exceptions import Exit
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.failures import WrongUse, say
 from memlayer_pg.cli.lines import Lines
+from memlayer_pg.cli.moving import mem0
 from memlayer_pg.cli.scope import scope_options
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
 
@@ -17,7 +18,22 @@ SHOWN = 5
 """Memories in conflict that are named; --json names all."""
 
 
-@click.command(cls=WithSettings, name="import")
+class WithSources(WithSettings):
+    """A command on a FILE that is another command where the first word names one."""
+
+    def make_context(
+        self,
+        info_name: str | None,
+        args: list[str],
+        parent: click.Context | None = None,
+        **extra: Any,
+    ) -> click.Context:
+        if args and args[0] == mem0.name:
+            return mem0.make_context(f"{info_name} {args[0]}", args[1:], parent, **extra)
+        return super().make_context(info_name, args, parent, **extra)
+
+
+@click.command(cls=WithSources, name="import")
 @click.argument("file", type=click.File("rb"))
 @scope_options
 @click.option("--model", metavar="NAME", help="The model of vectors that do not say theirs.")
@@ -35,6 +51,8 @@ def import_(
     dry_run: bool,
 ) -> None:
     """Store ready memories of FILE, or stdin (-), as they are.
+
+    `memlayer import mem0 --help` tells how to move in from mem0.
 
     No language model is asked. One memory a line as JSON, as `memlayer export` writes them, or what
     get_all gives: {"results": […]}. --user, --agent and --run are for those that name nobody.

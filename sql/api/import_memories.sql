@@ -7,7 +7,8 @@ create or replace function memlayer.import_memories(
   p_entity_embeddings halfvec[] default null,
   p_dry_run           boolean   default false,
   p_actor             text      default null,
-  p_usage             jsonb     default '{}'
+  p_usage             jsonb     default '{}',
+  p_history           jsonb     default '[]'
 )
   returns table (place int, id uuid, outcome text)
   language plpgsql
@@ -29,9 +30,16 @@ declare
   v_new      uuid[] := '{}';
   v_folded   text[];
   v_entities int := 0;
+  v_last     jsonb;
+  v_recorded bigint := 0;
 begin
   perform memlayer.require_tenant(p_tenant);
   perform memlayer.require_import(p_memories, p_entities);
+  -- By id: a join would compare each with each.
+  v_last := (
+    select coalesce(jsonb_object_agg(m ->> 'id', jsonb_build_object('event', m -> 'event', 'recorded_at', m -> 'recorded_at')), '{}')
+      from jsonb_array_elements(p_memories) m
+     where m ? 'version');
   perform memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
 
   if p_dry_run then
@@ -49,36 +57,67 @@ begin
     with added as (
       insert into memlayer.memory
         (tenant, id, user_id, agent_id, run_id, text, context, embedding, embedding_model, metadata, memory_type,
-         role, actor_id, attributed_to, expires_on, observed_at, created_at)
+         role, actor_id, attributed_to, expires_on, observed_at, created_at, version, updated_at)
       select p_tenant, g.id, g.user_id, g.agent_id, g.run_id, g.text, g.context,
              g.embedding, case when g.embedding is not null then v_model.id end,
              coalesce(g.metadata, '{}'), g.memory_type, g.role, g.actor_id, g.attributed_to, g.expires_on,
              coalesce(g.observed_at, g.created_at, memlayer.now()),
              -- A microsecond apart, as in memlayer.add.
-             coalesce(g.created_at, memlayer.now() + (g.place - 1) * interval '1 microsecond')
+             coalesce(g.created_at, memlayer.now() + (g.place - 1) * interval '1 microsecond'),
+             g.version, coalesce(g.updated_at, memlayer.now())
         from rows from (
                jsonb_to_recordset(p_memories) as (
                  id uuid, user_id text, agent_id text, run_id text, text text, context text, metadata jsonb, memory_type text,
-                 role text, actor_id text, attributed_to text, expires_on date, observed_at timestamptz, created_at timestamptz),
+                 role text, actor_id text, attributed_to text, expires_on date, observed_at timestamptz, created_at timestamptz,
+                 version int, updated_at timestamptz),
                unnest(p_embeddings)
              ) with ordinality as g (id, user_id, agent_id, run_id, text, context, metadata, memory_type,
-                                     role, actor_id, attributed_to, expires_on, observed_at, created_at, embedding, place)
+                                     role, actor_id, attributed_to, expires_on, observed_at, created_at, version, updated_at,
+                                     embedding, place)
        -- What stands there already costs no trigger. offset: each is looked up, and not joined with all there are.
        where not exists (select from memlayer.memory m where m.tenant = p_tenant and m.id = g.id offset 0)
+         -- One that was deleted here since it was brought along stays deleted.
+         and (g.version is null
+              or not exists (select from memlayer.history h where h.tenant = p_tenant and h.memory_id = g.id offset 0))
       on conflict do nothing
       returning memory.id, version, user_id, agent_id, run_id, text, context, metadata, memory_type, role, actor_id,
                 attributed_to, expires_on, observed_at, created_at, updated_at, embedding_model
     ),
-    recorded as (
-      insert into memlayer.history (tenant, memory_id, version, event, new_state, user_id, agent_id, run_id, change_id)
-      select p_tenant, a.id, a.version, 'ADD',
+    event as (
+      -- Earlier versions, and all of memories that are no more. Their vectors are not known.
+      select h.id, h.version, h.event, h.user_id, h.agent_id, h.run_id, h.recorded_at,
+             case when h.event <> 'DELETE' then memlayer.memory_state(
+               h.text, h.context, coalesce(h.metadata, '{}'), h.memory_type, h.role, h.actor_id, h.attributed_to,
+               h.expires_on, coalesce(h.observed_at, h.created_at), h.created_at, h.updated_at, null) end as state
+        from jsonb_to_recordset(p_history) as h (
+               id uuid, version int, event text, user_id text, agent_id text, run_id text, recorded_at timestamptz,
+               text text, context text, metadata jsonb, memory_type text, role text, actor_id text, attributed_to text,
+               expires_on date, observed_at timestamptz, created_at timestamptz, updated_at timestamptz)
+       where case when v_last ? h.id::text
+               then h.id = any (array(select a.id from added a))
+               else not exists (select from memlayer.history x where x.tenant = p_tenant and x.memory_id = h.id offset 0)
+             end
+      union all
+      select a.id, a.version, coalesce(l.value ->> 'event', 'ADD'), a.user_id, a.agent_id, a.run_id,
+             coalesce((l.value ->> 'recorded_at')::timestamptz, memlayer.now()),
              memlayer.memory_state(
                a.text, a.context, a.metadata, a.memory_type, a.role, a.actor_id, a.attributed_to,
-               a.expires_on, a.observed_at, a.created_at, a.updated_at, a.embedding_model),
-             a.user_id, a.agent_id, a.run_id, v_change
+               a.expires_on, a.observed_at, a.created_at, a.updated_at, a.embedding_model)
         from added a
+       cross join lateral (select v_last -> a.id::text) l (value)
+    ),
+    recorded as (
+      insert into memlayer.history
+        (tenant, memory_id, version, event, old_state, new_state, user_id, agent_id, run_id, change_id, recorded_at)
+      select p_tenant, e.id, e.version, e.event, lag(e.state) over (partition by e.id order by e.version), e.state,
+             e.user_id, e.agent_id, e.run_id, v_change, e.recorded_at
+        from event e
+       order by e.id, e.version
+      on conflict do nothing
+      returning memory_id
     )
-    select coalesce(array_agg(a.id), '{}') into v_new from added a;
+    select (select coalesce(array_agg(a.id), '{}') from added a), (select count(*) from recorded)
+      into v_new, v_recorded;
 
     if jsonb_array_length(p_entities) > 0 and cardinality(v_new) > 0 then
       -- A statement of its own, as in memlayer.store_entities: the mentions see what a concurrent writer stored.
@@ -107,7 +146,7 @@ begin
       perform memlayer.calibrate(p_tenant, v_model.id);
     end if;
 
-    if cardinality(v_new) > 0 then
+    if v_recorded > 0 then
       insert into memlayer.change
         (tenant, id, operation, actor, added, skipped, entities, embedding_model, embedding_tokens)
       values
@@ -125,6 +164,9 @@ begin
              when m.id is not null then
                case when (m.text, m.user_id, m.agent_id, m.run_id) is distinct from (g.text, g.user_id, g.agent_id, g.run_id)
                     then 'conflict' else 'known' end
+             when g.version is not null then
+               case when exists (select from memlayer.history h where h.tenant = p_tenant and h.memory_id = g.id offset 0)
+                    then 'known' else 'added' end
              when not p_dry_run then 'duplicate'
              when g.role is null and g.memory_type is distinct from 'procedural_memory'
                   and exists (
@@ -140,8 +182,8 @@ begin
            end
       from rows from (
              jsonb_to_recordset(p_memories) as (
-               id uuid, user_id text, agent_id text, run_id text, text text, memory_type text, role text)
-           ) with ordinality as g (id, user_id, agent_id, run_id, text, memory_type, role, ordinality)
+               id uuid, user_id text, agent_id text, run_id text, text text, memory_type text, role text, version int)
+           ) with ordinality as g (id, user_id, agent_id, run_id, text, memory_type, role, version, ordinality)
       left join lateral (
         select m.id, m.text, m.user_id, m.agent_id, m.run_id
           from memlayer.memory m
@@ -152,4 +194,4 @@ end;
 $$;
 
 comment on function memlayer.import_memories is
-  'Stores ready memories of any scopes, with their entities and mentions, in one transaction. One row a memory: added; known (its id stands with the same text and scope), duplicate (its scope has the fact) or conflict (its id stands with another text or scope): those are left as they are. p_memories: objects with id, text, at least one of user_id, agent_id and run_id, and perhaps context, metadata, memory_type, role, actor_id, attributed_to, expires_on, observed_at, created_at and entities (1-based places in p_entities: objects with name and type). Vectors stand in p_embeddings and p_entity_embeddings by position. With p_dry_run nothing is written.';
+  'Stores ready memories of any scopes, with their entities and mentions, in one transaction. One row a memory: added; known (its id stands with the same text and scope, or it came with its version and was deleted since), duplicate (its scope has the fact) or conflict (its id stands with another text or scope): those are left as they are. p_memories: objects with id, text, at least one of user_id, agent_id and run_id, and perhaps context, metadata, memory_type, role, actor_id, attributed_to, expires_on, observed_at, created_at and entities (1-based places in p_entities: objects with name and type). Vectors stand in p_embeddings and p_entity_embeddings by position. A memory with version, event, updated_at and recorded_at brings its history along and is never a duplicate; p_history holds its versions before that one, and all versions of memories that are no more: id, version from 1 without a gap, event, recorded_at, ids and columns. With p_dry_run nothing is written.';

@@ -10,6 +10,8 @@ as $$
 declare
   v_is_new  boolean := tg_op = 'INSERT';
   v_is_said boolean := v_is_new;
+  -- An import that brings the history along names the version that history ends with.
+  v_brings  boolean := v_is_new and new.version is not null and coalesce(current_setting('memlayer.recorded', true), '') = 'INSERT';
   v_model   memlayer.model;
   v_config  regconfig;
 begin
@@ -73,9 +75,11 @@ begin
 
   if v_is_new then
     -- A restored memory goes on counting where its history ended.
-    select coalesce(max(h.version), 0) + 1 into new.version
+    select greatest(coalesce(max(h.version), 0) + 1, case when v_brings then new.version end) into new.version
       from memlayer.history h where h.tenant = new.tenant and h.memory_id = new.id;
-    new.updated_at := case when new.version = 1 then new.created_at else greatest(memlayer.now(), new.created_at) end;
+    new.updated_at := case when v_brings then greatest(new.updated_at, new.created_at)
+                           when new.version = 1 then new.created_at
+                           else greatest(memlayer.now(), new.created_at) end;
   elsif (new.text, new.context, new.metadata, new.memory_type, new.role, new.actor_id, new.attributed_to, new.expires_on,
          new.observed_at, new.created_at, new.embedding, new.embedding_model)
         is distinct from

@@ -5,7 +5,8 @@ declare
   -- Functions that programs call.
   c_app constant text[] := array[
     'add', 'recall_context', 'search', 'keyword_search', 'similar_to', 'get', 'get_all', 'pending', 'update', 'delete',
-    'delete_all', 'restore', 'undo', 'changes', 'changes_since', 'as_of', 'history', 'belongs_to', 'messages', 'scopes', 'metadata_values', 'import_memories', 'import_links', 'export_memories', 'handshake',
+    'delete_all', 'restore', 'undo', 'changes', 'changes_since', 'as_of', 'history', 'belongs_to', 'messages', 'scopes', 'metadata_values', 'import_memories', 'import_links', 'import_messages', 'export_memories', 'export_history',
+    'handshake',
     'login_tenants'];
   -- Functions that only read. The rest is what tables and row-level security call: they read nothing.
   c_reader constant text[] := array[
