@@ -40,6 +40,12 @@ begin
     select coalesce(jsonb_object_agg(m ->> 'id', jsonb_build_object('event', m -> 'event', 'recorded_at', m -> 'recorded_at')), '{}')
       from jsonb_array_elements(p_memories) m
      where m ? 'version');
+  if (v_last <> '{}' or p_history <> '[]') and not memlayer.is_administrator() then
+    raise exception using
+      errcode = '42501',
+      message = 'only an administrator brings history along: it says when something was remembered',
+      hint    = 'Import as the owner of the schema or a member of memlayer_admin, or leave version and history out.';
+  end if;
   perform memlayer.require_vectors(p_embeddings), memlayer.require_vectors(p_entity_embeddings);
 
   if p_dry_run then

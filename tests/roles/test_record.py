@@ -128,3 +128,22 @@ def test_nobody_but_the_owner_rewrites_the_record(store: Store, word: str, table
             ):
                 with pytest.raises(refused.InsufficientPrivilege):
                     conn.execute(statement.encode())
+
+
+@pytest.mark.parametrize("part", ["memory", "history"])
+def test_only_an_administrator_brings_history_along(store: Store, part: str) -> None:
+    row = {
+        "id": "0b3c8f3e-3a55-4c3f-8f5e-000000000001",
+        "text": "was known long ago",
+        "user_id": "ann",
+        "version": 2,
+        "event": "UPDATE",
+        "recorded_at": "2001-01-01T00:00:00Z",
+    }
+    given = {"memories": [row]} if part == "memory" else {"history": [row | {"event": "DELETE"}]}
+    with store.connected("app") as conn, pytest.raises(errors.DatabaseError) as caught:
+        call(conn, "import_memories", tenant="acme", **given)
+    assert caught.value.sqlstate == "42501"
+    with store.connected("app") as conn:
+        query = "select count(*) from memlayer.history(%s, %s)"
+        assert conn.execute(query, ["acme", row["id"]]).fetchall() == [(0,)]
