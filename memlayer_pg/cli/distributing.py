@@ -73,7 +73,7 @@ select coalesce(sum(pg_total_relation_size(c.oid)), 0)::bigint as bytes,
 @click.command("partition-advice", cls=WithSettings)
 @pass_settings
 def partition_advice(settings: Settings) -> None:
-    """Whether one machine is still enough, and what would help.
+    """Whether one machine is still enough, and what helps.
 
     Compares what the tables take with effective_cache_size, and the tenants with one another.
     """

@@ -34,7 +34,7 @@ tenants_option = click.option(
 @click.command(cls=WithSettings)
 @pass_settings
 def roles(settings: Settings) -> None:
-    """Make the roles that grants go to, and show who has them.
+    """Make the roles that are granted, and show who has them.
 
     They are memlayer_app, memlayer_reader and memlayer_admin, of the whole cluster; none can log
     in. Then grants them what they may do in this database. May be run again. To make them takes a
