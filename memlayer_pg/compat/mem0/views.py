@@ -219,7 +219,9 @@ def _row(item: Mapping[str, Any], score: float | None = None) -> OutputData:
     payload = {"data": item["memory"]}
     payload |= {key: value for key, value in item.items() if key not in BESIDE}
     payload |= item["metadata"] or {}
-    return OutputData(item["id"], score, payload)
+    # In the order of jsonb, which is how mem0 reads them.
+    ordered = sorted(payload.items(), key=lambda pair: (len(pair[0]), pair[0]))
+    return OutputData(item["id"], score, dict(ordered))
 
 
 def _ready(payload: Mapping[str, Any]) -> dict[str, Any]:
