@@ -15,7 +15,6 @@ from memlayer_pg.config import (
     EMBEDDING_MODEL,
     LLM_MODEL,
     SETTINGS,
-    TENANT,
     Endpoint,
     libpq_url,
     nearest,
@@ -86,7 +85,9 @@ def _store(store: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("hnsw", "diskann"):
         if key in store:
             log.info("vector_store.config.%s is not used; see memlayer db ann-index", key)
-    found: dict[str, Any] = {"tenant": store.get("collection_name") or TENANT}
+    found: dict[str, Any] = {}
+    if store.get("collection_name"):
+        found["tenant"] = store["collection_name"]
     if store.get("connection_string"):
         found["dsn"] = _with_sslmode(str(store["connection_string"]), store.get("sslmode"))
     elif any(store.get(key) is not None for key in ("dbname", "user", "password", "host", "port")):

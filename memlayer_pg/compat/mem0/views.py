@@ -207,12 +207,18 @@ class Project:
         raise InputError(f"{what} not supported by the OSS Memory SDK.")
 
 
-class AsyncProject(Project):
+class AsyncProject:
     """The same for `AsyncMemory`."""
 
-    async def update(self, *args: Any, **given: Any) -> None:  # type: ignore[override]
+    async def update(
+        self,
+        custom_instructions: str | None = None,
+        custom_categories: Any = None,
+        multilingual: bool | None = None,
+        decay: bool | None = None,
+    ) -> None:
         """Not there, as in mem0: ValueError."""
-        super().update(*args, **given)
+        Project().update(custom_instructions, custom_categories, multilingual, decay)
 
 
 def _row(item: Mapping[str, Any], score: float | None = None) -> OutputData:

@@ -104,11 +104,6 @@ class Attributes(Core):
         """The history: `get_history`, `get_last_messages`."""
         return views.Db(self._blocking())
 
-    @property
-    def project(self) -> views.Project:
-        """Not supported, as in mem0."""
-        return views.Project()
-
     def _blocking(self) -> memlayer_pg.Memory:
         """A memory that the views can wait for."""
         raise NotImplementedError
@@ -116,6 +111,11 @@ class Attributes(Core):
 
 class Memory(Attributes, memlayer_pg.Memory):
     __doc__ = memlayer_pg.Memory.__doc__
+
+    @property
+    def project(self) -> views.Project:
+        """Not supported, as in mem0."""
+        return views.Project()
 
     def _blocking(self) -> memlayer_pg.Memory:
         return self
@@ -127,7 +127,7 @@ class AsyncMemory(Attributes, memlayer_pg.AsyncMemory):
     _beside: memlayer_pg.Memory | None = None
 
     @property
-    def project(self) -> views.Project:
+    def project(self) -> views.AsyncProject:
         """Not supported, as in mem0."""
         return views.AsyncProject()
 
