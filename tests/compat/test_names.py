@@ -109,6 +109,18 @@ def test_what_is_not_understood_is_refused(given: dict[str, Any], message: str) 
         mem0.Memory(given)
 
 
+def test_b099_passwords_and_keys_are_not_shown() -> None:
+    config = mem0.MemoryConfig(
+        vector_store={"config": {"user": "u", "password": "sk-1", "host": "h"}},
+        llm={"config": {"api_key": "sk-2"}},
+        embedder=mem0.EmbedderConfig(config={"api_key": "sk-3"}),
+    )
+    assert "sk-" not in repr(config)
+    with pytest.raises(ConfigError) as refused:
+        mem0.Memory({**config.model_dump(), "vectorstore": {"password": "sk-4"}})
+    assert "sk-" not in f"{refused.value} {refused.value.suggestion} {refused.value.details}"
+
+
 def test_an_item_is_an_object() -> None:
     item = mem0.MemoryItem(id="1", memory="Ann sails.")
     assert item.model_dump()["memory"] == item.memory

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -220,6 +221,36 @@ def test_an_async_memory_has_the_same_views(given: dict[str, Any], loop: asyncio
             assert len(memory.embedding_model.embed("x")) == 64
             with pytest.raises(ValueError, match="Project updates"):
                 await memory.project.update(custom_instructions="x")
+
+    loop.run(program())
+
+
+class LangChain:
+    """A chat model with LangChain's interface."""
+
+    model_name = "chain"
+
+    def __init__(self) -> None:
+        self.asked: list[Any] = []
+
+    async def ainvoke(self, messages: Any) -> Any:
+        self.asked.append(messages)
+        return SimpleNamespace(content="1. Booked it.")
+
+
+def test_a_chat_model_of_langchains_writes_a_procedural_memory(
+    given: dict[str, Any], endpoint: Endpoint, loop: asyncio.Runner
+) -> None:
+    chain = LangChain()
+
+    async def program() -> None:
+        async with mem0.AsyncMemory.from_config(given) as memory:
+            kind = mem0.MemoryType.PROCEDURAL.value
+            added = await memory.add("Book it.", agent_id="bot", memory_type=kind, llm=chain)
+            assert [item["memory"] for item in added["results"]] == ["1. Booked it."]
+            assert endpoint.chats == []
+            await memory.add("Book it.", user_id="ann", memory_type=kind, llm=chain)
+            assert (len(endpoint.chats), len(chain.asked)) == (1, 1)
 
     loop.run(program())
 

@@ -109,6 +109,7 @@ def assistant(text: str) -> dict[str, str]:
 
 
 SCRIPTS: dict[str, list[Call]] = {
+    # B013, B020, B024, B145: what nobody may be, and what is no message
     "what add takes": [
         call("add", "x", timestamp="2024-01-01", **ANN, differs="`timestamp` of `add`"),
         call("add", "x"),
@@ -141,7 +142,9 @@ SCRIPTS: dict[str, list[Call]] = {
         call("add", [], infer=False, **ANN),
         call("add", [], llm=facts(), **ANN),
         call("add", "", infer=False, **ANN, differs="a message without text"),
+        call("add", "nothing\0here", infer=False, **ANN, differs="NUL and lone surrogates"),
     ],
+    # B009, B020: parts, images, numbers as ids
     "word for word": [
         said("Ann drinks tea.", name="tea"),
         call("get", ref("tea")),
@@ -175,6 +178,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("add", [{"role": "user", "content": [
             {"type": "image_url", "image_url": {"url": "http://x/y.png"}}]}], infer=False, **ANN),
     ],
+    # B003: other keys stay
     "metadata": [
         said("One.", metadata={"a": 1, "b": {"c": [1, 2.5, None, True]}}, name="one"),
         call("get", ref("one")),
@@ -194,6 +198,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("update", ref("one"), metadata={"b": None}),
         call("get", ref("one")),
     ],
+    # B020, B036, B037, B063, B145: limits, thresholds, queries, scopes
     "what readers take": [
         said("Ann drinks tea."),
         call("get_all"),
@@ -261,6 +266,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("search", "  green tea  ", filters=ANN, top_k=1),
         call("search", "tea", filters={"user_id": "*"}, differs='`"*"` as an id'),
     ],
+    # B049, B050, B054, B055, B057, B058, B060, B062, B063: every operator
     "filters": [
         said("Alpha one.", metadata={"n": 1, "tag": "a", "flag": True, "list": ["x", "y"]}),
         said("Alpha two.", metadata={"n": 2, "tag": "b", "flag": False}),
@@ -317,6 +323,7 @@ SCRIPTS: dict[str, list[Call]] = {
         found("alpha", n={"near": 1}, differs="a filter that is not understood"),
         found("alpha", created_at={"gte": "2020-01-01"}, differs="types in filters"),
     ],
+    # B046: the day itself still counts
     "expiry": [
         said("Gone.", expiration_date=YESTERDAY.isoformat(), name="gone"),
         said("Last day.", expiration_date=TODAY, name="last"),
@@ -338,7 +345,10 @@ SCRIPTS: dict[str, list[Call]] = {
         call("update", ref("there"), expiration_date=None),
         call("get", ref("there"), differs="a cleared `expiration_date`"),
         call("update", ref("there"), expiration_date="never"),
+        call("update", ref("there"), metadata={"expiration_date": "never"},
+             differs="`expiration_date` in metadata"),
     ],
+    # B017, B018, B019, B032: unknown ids, wrong texts, what changes nothing
     "changing": [
         said("Ann drinks tea.", metadata={"k": "v"}, name="tea"),
         call("update", ref("tea"), "Ann drinks coffee."),
@@ -364,6 +374,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("history", ref("tea"), differs="an update that changes nothing"),
         call("chat", "hello"),
     ],
+    # B064: every change has its time
     "history": [
         said("One.", name="one"),
         call("history", ref("one")),
@@ -377,6 +388,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("add", "I eat rice.", llm=facts("Ann eats rice."), name="fact", **ANN),
         call("history", ref("fact"), differs="`history`"),
     ],
+    # B002, B145: one scope, and never everything
     "deleting all": [
         said("One.", agent_id="a"),
         said("Two."),
@@ -393,6 +405,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("delete_all", agent_id="a", run_id="r"),
         call("get_all", filters={"agent_id": "a"}),
     ],
+    # B014, B101, B102, B104, B107, B111, B114, B115: fences, prose, thoughts, other shapes
     "what the language model answers": [
         call("add", "I eat rice.", llm=facts("Ann eats rice."), **ANN, name="rice"),
         call("get", ref("rice")),
@@ -468,6 +481,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("add", "x", llm=facts("Ann swims.", "boom"), **ANN,
              differs="an embedder that fails"),
     ],
+    # B038: more than a page
     "paging": [
         *[said(f"Number {number}.") for number in range(25)],
         call("get_all", filters=ANN, differs="order of `get_all`"),
@@ -475,6 +489,7 @@ SCRIPTS: dict[str, list[Call]] = {
         call("get_all", filters=ANN, top_k=25, differs="order of `get_all`"),
         call("search", "number", filters=ANN, top_k=25, threshold=0.0, ties=True),
     ],
+    # B030: nothing is left
     "starting again": [
         said("One.", name="one"),
         call("reset"),
@@ -508,7 +523,10 @@ SCRIPTS: dict[str, list[Call]] = {
         call("llm.generate_response", [user("Hello?")], llm="Hello!"),
         call("llm.generate_response", messages=[user("JSON?")],
              response_format={"type": "json_object"}, llm='{"a": 1}'),
-        call("llm.generate_response", messages=[user("?")], llm="", ),
+        call("llm.generate_response", messages=[user("?")], llm=""),
+        call("llm.generate_response", messages=[user("?")], llm="No tool needed.",
+             tools=[{"type": "function", "function": {"name": "f", "parameters": {}}}],
+             differs="`tools` of `llm.generate_response`"),
         call("db.get_last_messages", "user_id=ann"),
         call("db.get_last_messages", "user_id=nobody", 5),
         call("history", ref("rice"), differs="`history`"),

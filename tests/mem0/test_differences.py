@@ -81,7 +81,7 @@ def test_a_call_is_answered_as_by_mem0_or_as_a_row_says(
         there, here = (side[kind][script][number] for side in outcomes)
         like = alike(one, there, here)
         if one.differs in EVERYWHERE:
-            right = like and not same(there, here)
+            right = not same(there, here)
         else:
             right = like is (one.differs is None)
         if not right:

@@ -443,6 +443,7 @@ def _(shop: Shop) -> None:
 @row("`llm=` of `AsyncMemory.add`")
 def _(shop: Shop) -> None:
     assert "llm" not in inspect.signature(AsyncMemory.add).parameters
+    assert "llm" in inspect.signature(mem0.AsyncMemory.add).parameters
 
 
 @row("`close`")

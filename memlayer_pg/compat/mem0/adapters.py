@@ -85,6 +85,22 @@ class GivenLLM:
         return answer.get("content") if isinstance(answer, Mapping) else answer
 
 
+class LangChainChat:
+    """A chat model of LangChain's, as one that `Memory(llm=…)` takes."""
+
+    def __init__(self, given: Any) -> None:
+        self._given = given
+        self.model = model_name(given)
+
+    def generate(self, messages: list[dict[str, str]], *, json_schema: Any = None) -> Any:
+        """The content of the model's answer."""
+        return self._given.invoke(messages).content
+
+    async def agenerate(self, messages: list[dict[str, str]], *, json_schema: Any = None) -> Any:
+        """`generate`, awaited."""
+        return (await self._given.ainvoke(messages)).content
+
+
 class GivenEmbedder:
     """An embedder of mem0's interface, as one that `Memory(embedder=…)` takes."""
 

@@ -28,7 +28,7 @@ class Section:
     """`provider`, and its `config`: a dictionary, or an object with its fields as attributes."""
 
     provider: str
-    config: Any = None
+    config: Any = field(default=None, repr=False)  # holds passwords and keys
 
     def __post_init__(self) -> None:
         given = {} if self.config is None else self.config

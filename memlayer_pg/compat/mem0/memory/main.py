@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from copy import copy
 from dataclasses import replace
 from typing import Any, Self
 
@@ -11,7 +12,10 @@ from memlayer_pg.compat.mem0 import adapters, views
 from memlayer_pg.compat.mem0.configs.base import MemoryConfig
 from memlayer_pg.config import Config
 from memlayer_pg.core import Core
+from memlayer_pg.memory import Messages
 from memlayer_pg.models import chat_for, embedder_for
+from memlayer_pg.models.adapters import GivenChat
+from memlayer_pg.writing import PROCEDURAL
 
 
 class Attributes(Core):
@@ -125,6 +129,21 @@ class AsyncMemory(Attributes, memlayer_pg.AsyncMemory):
     __doc__ = memlayer_pg.AsyncMemory.__doc__
 
     _beside: memlayer_pg.Memory | None = None
+
+    async def add(  # type: ignore[override]
+        self, messages: Messages, *, llm: Any = None, **given: Any
+    ) -> dict[str, Any]:
+        """As `memlayer_pg.AsyncMemory.add`.
+
+        `llm`: a chat model of LangChain's, which writes a procedural memory in place of ours.
+        """
+        procedural = given.get("memory_type") == PROCEDURAL and given.get("agent_id") is not None
+        if llm is None or not procedural:
+            return await super().add(messages, **given)
+        chat = GivenChat(adapters.LangChainChat(llm))
+        aside = copy(self)
+        aside._chat = chat
+        return await super(AsyncMemory, aside).add(messages, **given)
 
     @property
     def project(self) -> views.AsyncProject:
