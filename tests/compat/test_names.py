@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from importlib import import_module
 from typing import Any
 
@@ -107,6 +108,26 @@ def test_our_own_settings_and_objects_stand_beside_mem0s() -> None:
 def test_what_is_not_understood_is_refused(given: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         mem0.Memory(given)
+
+
+METHODS = [
+    name
+    for name, member in vars(memlayer_pg.Memory).items()
+    if inspect.isfunction(member) and not name.startswith("_")
+]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_a_method_has_the_signature_of_ours(name: str) -> None:
+    def signature(kind: Any) -> dict[str, Any]:
+        return dict(inspect.signature(getattr(kind, name)).parameters)
+
+    assert signature(mem0.Memory) == signature(memlayer_pg.Memory)
+    awaited = signature(mem0.AsyncMemory)
+    if name == "add":
+        assert awaited.pop("llm").default is None
+    assert awaited == signature(memlayer_pg.AsyncMemory)
+    assert inspect.getdoc(getattr(mem0.AsyncMemory, name))
 
 
 def test_b099_passwords_and_keys_are_not_shown() -> None:

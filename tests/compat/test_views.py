@@ -251,6 +251,9 @@ def test_a_chat_model_of_langchains_writes_a_procedural_memory(
             assert endpoint.chats == []
             await memory.add("Book it.", user_id="ann", memory_type=kind, llm=chain)
             assert (len(endpoint.chats), len(chain.asked)) == (1, 1)
+            many = {"agent_id": "bot", "memory_type": kind, "llm": chain}
+            await memory.add_many([{"messages": "Pay it.", **many}])
+            assert (len(endpoint.chats), len(chain.asked)) == (1, 2)
 
     loop.run(program())
 

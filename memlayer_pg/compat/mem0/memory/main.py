@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import asyncio
+import inspect
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
@@ -11,7 +13,7 @@ import memlayer_pg
 from memlayer_pg.compat.mem0 import adapters, views
 from memlayer_pg.compat.mem0.configs.base import MemoryConfig
 from memlayer_pg.config import Config
-from memlayer_pg.core import Core
+from memlayer_pg.core import Core, F
 from memlayer_pg.memory import Messages
 from memlayer_pg.models import chat_for, embedder_for
 from memlayer_pg.models.adapters import GivenChat
@@ -125,14 +127,22 @@ class Memory(Attributes, memlayer_pg.Memory):
         return self
 
 
+def _also_taking_llm(add: F) -> F:
+    """Gives a method the signature of AsyncMemory.add and `llm`: add_many reads it."""
+    signature = inspect.signature(memlayer_pg.AsyncMemory.add)
+    llm = inspect.Parameter("llm", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
+    parameters = [*signature.parameters.values(), llm]
+    vars(add)["__signature__"] = signature.replace(parameters=parameters)
+    return add
+
+
 class AsyncMemory(Attributes, memlayer_pg.AsyncMemory):
     __doc__ = memlayer_pg.AsyncMemory.__doc__
 
     _beside: memlayer_pg.Memory | None = None
 
-    async def add(  # type: ignore[override]
-        self, messages: Messages, *, llm: Any = None, **given: Any
-    ) -> dict[str, Any]:
+    @_also_taking_llm
+    async def add(self, messages: Messages, *, llm: Any = None, **given: Any) -> dict[str, Any]:
         """As `memlayer_pg.AsyncMemory.add`.
 
         `llm`: a chat model of LangChain's, which writes a procedural memory in place of ours.
@@ -140,9 +150,9 @@ class AsyncMemory(Attributes, memlayer_pg.AsyncMemory):
         procedural = given.get("memory_type") == PROCEDURAL and given.get("agent_id") is not None
         if llm is None or not procedural:
             return await super().add(messages, **given)
-        chat = GivenChat(adapters.LangChainChat(llm))
+        await asyncio.to_thread(self._dsn)  # a server of our own is started by this one
         aside = copy(self)
-        aside._chat = chat
+        aside._chat = GivenChat(adapters.LangChainChat(llm))
         return await super(AsyncMemory, aside).add(messages, **given)
 
     @property
