@@ -92,7 +92,7 @@ def test_our_own_settings_and_objects_stand_beside_mem0s() -> None:
             return documents[:top_k]
 
     reranker = Reranker()
-    objects = mem0.MemoryConfig.of({"tenant": "t", "reranker": reranker, "graph_store": None})
+    objects = mem0.MemoryConfig(tenant="t", reranker=reranker, graph_store=None)
     config = Config.from_mem0(objects.model_dump())
     assert (config.tenant, config.reranker) == ("t", reranker)
 
@@ -102,6 +102,8 @@ def test_our_own_settings_and_objects_stand_beside_mem0s() -> None:
     [
         ({"vectorstore": {}}, "did you mean 'vector_store'"),
         ({"llm": {"provder": "x"}}, "did you mean 'provider'"),
+        ({"llm": {"config": "gpt-5"}}, "must be a dictionary, not str"),
+        ({"version": None, "embeder": {}}, "did you mean 'embedder'"),
         ({"vector_store": {"provider": "qdrant"}}, "'qdrant' is not supported, only 'pgvector'"),
     ],
 )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from memlayer_pg.config import nearest
@@ -32,6 +32,8 @@ class Section:
 
     def __post_init__(self) -> None:
         given = {} if self.config is None else self.config
+        if not isinstance(given, Mapping) and not hasattr(given, "__dict__"):
+            raise ConfigError(f"config: must be a dictionary, not {type(given).__name__}")
         self.config = Fields(given if isinstance(given, Mapping) else vars(given))
 
 
@@ -63,43 +65,42 @@ class RerankerConfig(Section):
     provider: str = "llm_reranker"
 
 
-@dataclass(kw_only=True)
 class MemoryConfig:
     """What `Memory(config)` takes; sections may be dictionaries. None: as the environment says.
 
-    `history_db_path` and `version` are kept and not used.
+    `history_db_path` and `version` are kept and not used. `others`: settings of memlayer-pg, which
+    may stand beside mem0's, and mem0's old ones. ConfigError for a name that is not known.
     """
 
-    vector_store: Any = None
-    llm: Any = None
-    embedder: Any = None
-    history_db_path: str | None = None
-    reranker: Any = None
-    version: str = "v1.1"
-    custom_instructions: str | None = None
-    others: dict[str, Any] = field(default_factory=dict, repr=False)
-    """Settings of memlayer-pg that stand beside mem0's."""
-
-    def __post_init__(self) -> None:
-        self._given = {
-            name for name in ("vector_store", "llm", "embedder") if getattr(self, name) is not None
-        }
-        self.vector_store = _section(VectorStoreConfig, self.vector_store)
-        self.llm = _section(LlmConfig, self.llm)
-        self.embedder = _section(EmbedderConfig, self.embedder)
-        if self.reranker is not None:
-            self.reranker = _section(RerankerConfig, self.reranker)
-
-    @classmethod
-    def of(cls, config: Mapping[str, Any]) -> MemoryConfig:
-        """The objects for a dictionary; ConfigError for a key that is not known."""
-        known = {setting.name for setting in fields(cls)} - {"others"}
-        for key in config:
+    def __init__(
+        self,
+        *,
+        vector_store: Any = None,
+        llm: Any = None,
+        embedder: Any = None,
+        history_db_path: str | None = None,
+        reranker: Any = None,
+        version: str = "v1.1",
+        custom_instructions: str | None = None,
+        **others: Any,
+    ) -> None:
+        for key in others:
             if key not in (*TOP, OLD_INSTRUCTIONS, *UNUSED_TOP):
                 raise ConfigError(f"config: unknown key {key!r}{nearest(key, TOP)}")
-        others = {key: config[key] for key in config if key not in known}
-        named = {key: config[key] for key in config if key in known and config[key] is not None}
-        return cls(**named, others=others)
+        given = {"vector_store": vector_store, "llm": llm, "embedder": embedder}
+        self._given = {name for name, section in given.items() if section is not None}
+        self.vector_store = _section(VectorStoreConfig, vector_store)
+        self.llm = _section(LlmConfig, llm)
+        self.embedder = _section(EmbedderConfig, embedder)
+        self.reranker = None if reranker is None else _section(RerankerConfig, reranker)
+        self.history_db_path = history_db_path
+        self.version = version
+        self.custom_instructions = custom_instructions
+        self.others = others
+
+    def __repr__(self) -> str:
+        sections = (self.vector_store, self.llm, self.embedder, self.reranker)
+        return f"MemoryConfig({', '.join(map(repr, sections))})"
 
     def model_dump(self) -> dict[str, Any]:
         """The dictionary for these objects."""

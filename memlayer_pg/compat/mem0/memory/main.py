@@ -29,7 +29,7 @@ class Attributes(Core):
         """`config`: mem0's objects or dictionary; None reads the environment, as does a section
         that is left out. `objects`: as for `memlayer_pg.Memory`."""
         if isinstance(config, Mapping):
-            config = MemoryConfig.of(config)
+            config = MemoryConfig(**config)
         self._mem0 = config if isinstance(config, MemoryConfig) else MemoryConfig()
         given = config.model_dump() if isinstance(config, MemoryConfig) else config
         super().__init__(given, **objects)
