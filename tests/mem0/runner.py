@@ -17,7 +17,7 @@ from tests.endpoint import Endpoint, refusal
 from tests.mem0.calls import SCRIPTS, Call, Ref, call
 
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d+(\+00:00|Z)")
+MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(\+00:00|Z)")
 SCORES = (
     "score", "semantic_score", "bm25_score", "entity_boost", "raw_score", "max_possible_score",
     "final_score",

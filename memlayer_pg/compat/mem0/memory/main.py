@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import inspect
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import replace
+from datetime import date, datetime
 from typing import Any, Self
 
 import memlayer_pg
 from memlayer_pg.compat.mem0 import adapters, views
 from memlayer_pg.compat.mem0.configs.base import MemoryConfig
 from memlayer_pg.config import Config
-from memlayer_pg.core import Core, F
+from memlayer_pg.core import Core
 from memlayer_pg.memory import Messages
 from memlayer_pg.models import chat_for, embedder_for
 from memlayer_pg.models.adapters import GivenChat
@@ -127,33 +127,54 @@ class Memory(Attributes, memlayer_pg.Memory):
         return self
 
 
-def _also_taking_llm(add: F) -> F:
-    """Gives a method the signature of AsyncMemory.add and `llm`: add_many reads it."""
-    signature = inspect.signature(memlayer_pg.AsyncMemory.add)
-    llm = inspect.Parameter("llm", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Any)
-    parameters = [*signature.parameters.values(), llm]
-    vars(add)["__signature__"] = signature.replace(parameters=parameters)
-    return add
-
-
 class AsyncMemory(Attributes, memlayer_pg.AsyncMemory):
     __doc__ = memlayer_pg.AsyncMemory.__doc__
 
     _beside: memlayer_pg.Memory | None = None
 
-    @_also_taking_llm
-    async def add(self, messages: Messages, *, llm: Any = None, **given: Any) -> dict[str, Any]:
+    async def add(
+        self,
+        messages: Messages,
+        *,
+        user_id: str | None = None,
+        agent_id: str | None = None,
+        run_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        timestamp: datetime | date | str | float | None = None,
+        expiration_date: date | str | None = None,
+        infer: bool = True,
+        memory_type: str | None = None,
+        prompt: str | None = None,
+        idempotency_key: str | None = None,
+        actor: str | None = None,
+        connection: Any = None,
+        llm: Any = None,
+    ) -> dict[str, Any]:
         """As `memlayer_pg.AsyncMemory.add`.
 
         `llm`: a chat model of LangChain's, which writes a procedural memory in place of ours.
         """
-        procedural = given.get("memory_type") == PROCEDURAL and given.get("agent_id") is not None
-        if llm is None or not procedural:
-            return await super().add(messages, **given)
-        await asyncio.to_thread(self._dsn)  # a server of our own is started by this one
-        aside = copy(self)
-        aside._chat = GivenChat(adapters.LangChainChat(llm))
-        return await super(AsyncMemory, aside).add(messages, **given)
+        asked = self
+        if llm is not None and memory_type == PROCEDURAL and agent_id is not None:
+            await asyncio.to_thread(self._dsn)  # a server of our own is started by this one
+            asked = copy(self)
+            asked._chat = GivenChat(adapters.LangChainChat(llm))
+        return await memlayer_pg.AsyncMemory.add(
+            asked,
+            messages,
+            user_id=user_id,
+            agent_id=agent_id,
+            run_id=run_id,
+            metadata=metadata,
+            timestamp=timestamp,
+            expiration_date=expiration_date,
+            infer=infer,
+            memory_type=memory_type,
+            prompt=prompt,
+            idempotency_key=idempotency_key,
+            actor=actor,
+            connection=connection,
+        )
 
     @property
     def project(self) -> views.AsyncProject:
