@@ -50,7 +50,7 @@ class AsyncMemory(Core):
     """
 
     def _wire(self) -> None:
-        self._pool = AsyncPool(self.config)
+        self._pool = AsyncPool(self._settings)
 
     @described_by(Memory.add)
     async def add(
@@ -495,9 +495,9 @@ class AsyncMemory(Core):
         `aclose`, or `async with`, closes those of the running event loop to the models as well.
         """
         self._pool.close()
-        self.embedding_model.close()
-        if self.llm is not None:
-            self.llm.close()
+        self._embedder.close()
+        if self._chat is not None:
+            self._chat.close()
         if isinstance(self.reranker, rerankers.LLMReranker):
             self.reranker.close()
         self._stop_server()
@@ -505,9 +505,9 @@ class AsyncMemory(Core):
     async def aclose(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""
         self._pool.close()
-        await self.embedding_model.aclose()
-        if self.llm is not None:
-            await self.llm.aclose()
+        await self._embedder.aclose()
+        if self._chat is not None:
+            await self._chat.aclose()
         if isinstance(self.reranker, rerankers.LLMReranker):
             await self.reranker.aclose()
         await asyncio.to_thread(self._stop_server)
@@ -538,10 +538,10 @@ class AsyncMemory(Core):
             case Call():
                 return await self._transaction(effect)
             case Embed():
-                return await self.embedding_model.aembed(effect.texts, effect.purpose)
+                return await self._embedder.aembed(effect.texts, effect.purpose)
             case Generate():
-                assert self.llm is not None  # a flow asks only where the store says it extracts
-                return await self.llm.agenerate(effect.messages, effect.schema)
+                assert self._chat is not None  # a flow asks only where the store says it extracts
+                return await self._chat.agenerate(effect.messages, effect.schema)
             case Rerank():
                 return await rerankers.aask(self.reranker, effect)
 

@@ -27,9 +27,7 @@ log = logging.getLogger("memlayer_pg")
 class Core:
     """The parts a memory is wired from.
 
-    `config`: the settings. `embedding_model` and `llm` (None: messages are stored word for word):
-    the models. `reranker`: an object with `rerank(query, documents, top_k)` (`models.rerank`), or
-    None.
+    `reranker`: an object with `rerank(query, documents, top_k)` (`models.rerank`), or None.
     """
 
     def __init__(
@@ -59,7 +57,7 @@ class Core:
             raise ConfigError(
                 f"config: must be a Config or a dictionary, not {type(config).__name__}"
             )
-        self.config = config.with_(
+        self._settings = config.with_(
             dsn=dsn,
             tenant=tenant,
             embedder=embedder if isinstance(embedder, Endpoint) else None,
@@ -68,11 +66,13 @@ class Core:
             custom_instructions=custom_instructions,
             data_dir=data_dir,
         )
-        self.embedding_model: Embedder = embedder_for(
-            self.config, None if isinstance(embedder, Endpoint) else embedder
+        self._embedder: Embedder = embedder_for(
+            self._settings, None if isinstance(embedder, Endpoint) else embedder
         )
-        self.llm: Chat | None = chat_for(self.config, None if isinstance(llm, Endpoint) else llm)
-        self.reranker: Any = reranker_for(self.config)
+        self._chat: Chat | None = chat_for(
+            self._settings, None if isinstance(llm, Endpoint) else llm
+        )
+        self.reranker: Any = reranker_for(self._settings)
         self._known: dict[tuple[Any, ...], Known] = {}
         self._server: Any = None
         self._starting = threading.Lock()
@@ -96,20 +96,35 @@ class Core:
         return cls(Config.from_env(), **objects)
 
     @property
+    def config(self) -> Config:
+        """The settings."""
+        return self._settings
+
+    @property
+    def embedding_model(self) -> Embedder:
+        """What makes vectors."""
+        return self._embedder
+
+    @property
+    def llm(self) -> Chat | None:
+        """What draws facts; None: messages are stored word for word."""
+        return self._chat
+
+    @property
     def location(self) -> str:
         """Where the memories are kept: the database without its password, or the folder."""
-        if self.config.dsn is not None:
-            return public(self.config.dsn)
+        if self._settings.dsn is not None:
+            return public(self._settings.dsn)
         from memlayer_pg import embedded
 
-        return str(self.config.data_dir or embedded.default_data_dir())
+        return str(self._settings.data_dir or embedded.default_data_dir())
 
     def __repr__(self) -> str:
         try:
             location = self.location
         except ConfigError:
             location = "a dsn that cannot be read"
-        return f"{type(self).__name__}(tenant={self.config.tenant!r}, location={location!r})"
+        return f"{type(self).__name__}(tenant={self._settings.tenant!r}, location={location!r})"
 
     def chat(self, query: object) -> None:
         """Not there, as in mem0: NotImplementedError."""
@@ -118,11 +133,11 @@ class Core:
     @property
     def _store(self) -> Store:
         return Store(
-            tenant=self.config.tenant,
-            instructions=self.config.custom_instructions,
-            extracts=self.llm is not None,
+            tenant=self._settings.tenant,
+            instructions=self._settings.custom_instructions,
+            extracts=self._chat is not None,
             reranks=self.reranker is not None,
-            context=self.config.context,
+            context=self._settings.context,
         )
 
     def _dsn(self) -> str:
@@ -134,7 +149,7 @@ class Core:
             if self._server is None:
                 from memlayer_pg import embedded, schema
 
-                server = embedded.start(self.config.data_dir)
+                server = embedded.start(self._settings.data_dir)
                 schema.ensure(server.dsn)
                 log.info("memories are kept by a Postgres of our own in %s", server.data_dir)
                 self._server = server
@@ -144,7 +159,7 @@ class Core:
     def _known_dsn(self) -> str | None:
         """The database to connect to, when nothing has to be started for it."""
         server = self._server
-        return self.config.dsn if server is None else server.dsn
+        return self._settings.dsn if server is None else server.dsn
 
     def _revived(self) -> str | None:
         """The database of our own server, when it was gone and is started again; else None."""

@@ -15,17 +15,19 @@ from memlayer_pg.config import (
     EMBEDDING_MODEL,
     LLM_MODEL,
     SETTINGS,
-    TENANT,
     Endpoint,
     libpq_url,
     nearest,
 )
 from memlayer_pg.errors import ConfigError
+from memlayer_pg.mem0_providers import refused
 
 log = logging.getLogger("memlayer_pg")
 
 OLD_INSTRUCTIONS = "custom_fact_extraction_prompt"
 """What custom_instructions was called in mem0 before version 2."""
+UNUSED_TOP = ("graph_store", "enable_graph", "custom_update_memory_prompt")
+"""Of mem0 before version 2, which programs still name; mem0 2 does not look at them either."""
 MODELS = ("llm", "embedder", "reranker")
 TOP = ("vector_store", "llm", "embedder", "history_db_path", "reranker", "version", *SETTINGS)
 STORE = (
@@ -42,9 +44,11 @@ COMMON = (
     "http_client_proxies",
     "http_client",
 )
+ROUTER = ("models", "route", "openrouter_base_url", "site_url", "app_name")
+"""What mem0 sends to OpenRouter, where a key for that stands in the environment."""
 BODY = ("top_p", "reasoning_effort", "store")
 IGNORED = ("top_k", "enable_vision", "vision_details", "is_reasoning_model", "response_callback")
-LLM = (*COMMON, *BODY, *IGNORED, "temperature", "max_tokens")
+LLM = (*COMMON, *BODY, *IGNORED, "temperature", "max_tokens", *ROUTER)
 EMBEDDER = (*COMMON, "embedding_dims")
 RERANKERS = ("llm_reranker", "openai")
 UNUSED = ("top_k", "max_tokens", "scoring_prompt")
@@ -55,10 +59,13 @@ RERANKER = (*COMMON, *BODY, *UNUSED, "provider", "temperature", "llm")
 def settings(config: Mapping[str, Any]) -> dict[str, Any]:
     """The arguments of `Config` that a mem0 configuration amounts to; our own settings may stand
     beside mem0's. ConfigError names what is not understood."""
-    config = _section(config, "config", (*TOP, OLD_INSTRUCTIONS))
+    config = _section(config, "config", (*TOP, OLD_INSTRUCTIONS, *UNUSED_TOP))
     found = {key: config[key] for key in SETTINGS if key not in MODELS and key in config}
     if config.get(OLD_INSTRUCTIONS):
         found.setdefault("custom_instructions", config[OLD_INSTRUCTIONS])
+    for key in UNUSED_TOP:
+        if config.get(key):
+            log.warning("%s is not used: names and links are kept with the memories", key)
     if "history_db_path" in config:
         log.info("history_db_path is not used: history is kept in Postgres")
     store = _provided(config, "vector_store", "pgvector", STORE)
@@ -78,7 +85,9 @@ def _store(store: Mapping[str, Any]) -> dict[str, Any]:
     for key in ("hnsw", "diskann"):
         if key in store:
             log.info("vector_store.config.%s is not used; see memlayer db ann-index", key)
-    found: dict[str, Any] = {"tenant": store.get("collection_name") or TENANT}
+    found: dict[str, Any] = {}
+    if store.get("collection_name"):
+        found["tenant"] = store["collection_name"]
     if store.get("connection_string"):
         found["dsn"] = _with_sslmode(str(store["connection_string"]), store.get("sslmode"))
     elif any(store.get(key) is not None for key in ("dbname", "user", "password", "host", "port")):
@@ -96,6 +105,12 @@ def _llm(config: Mapping[str, Any]) -> Endpoint | None:
     given = _provided(config, "llm", "openai", LLM)
     if "llm" not in config and not os.environ.get("OPENAI_API_KEY"):
         return None
+    if router := next((key for key in ROUTER if given.get(key)), None):
+        raise ConfigError(
+            f"llm.config.{router}: OpenRouter is an address like any other",
+            suggestion="Write openai_base_url = 'https://openrouter.ai/api/v1', its api_key, and "
+            "one model.",
+        )
     for key in ("top_k", "enable_vision", "response_callback"):
         if given.get(key):
             log.warning("llm.config.%s is not used", key)
@@ -119,7 +134,10 @@ def _embedder(config: Mapping[str, Any], store_dimensions: int | None) -> Endpoi
             f"embedder.config.embedding_dims is {dimensions}, but "
             f"vector_store.config.embedding_model_dims is {store_dimensions}"
         )
-    return Endpoint(**_common(given, EMBEDDING_MODEL), dimensions=dimensions or store_dimensions)
+    common = _common(given, EMBEDDING_MODEL)
+    # An old name of the address that mem0's embedder still reads.
+    common["base_url"] = common["base_url"] or os.environ.get("OPENAI_API_BASE")
+    return Endpoint(**common, dimensions=dimensions or store_dimensions)
 
 
 def _reranker(config: Mapping[str, Any]) -> Any:
@@ -179,14 +197,7 @@ def _provided(
     """The `config` of a section `{"provider": …, "config": {…}}`."""
     section = _section(config.get(name) or {}, name, ("provider", "config"))
     if section.get("provider", provider) != provider:
-        raise ConfigError(
-            f"{name}.provider: {section['provider']!r} is not supported, only {provider!r}",
-            suggestion=(
-                "Memories are kept in Postgres only."
-                if name == "vector_store"
-                else "Any OpenAI-compatible server works: name its address as base_url."
-            ),
-        )
+        raise refused(name, section["provider"])
     return _section(section.get("config") or {}, f"{name}.config", known)
 
 

@@ -50,7 +50,7 @@ class Memory(Core):
     """
 
     def _wire(self) -> None:
-        self._pool = Pool(self.config)
+        self._pool = Pool(self._settings)
 
     def add(
         self,
@@ -625,9 +625,9 @@ class Memory(Core):
     def close(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""
         self._pool.close()
-        self.embedding_model.close()
-        if self.llm is not None:
-            self.llm.close()
+        self._embedder.close()
+        if self._chat is not None:
+            self._chat.close()
         if isinstance(self.reranker, rerankers.LLMReranker):
             self.reranker.close()
         self._stop_server()
@@ -655,10 +655,10 @@ class Memory(Core):
             case Call():
                 return self._transaction(effect)
             case Embed():
-                return self.embedding_model.embed(effect.texts, effect.purpose)
+                return self._embedder.embed(effect.texts, effect.purpose)
             case Generate():
-                assert self.llm is not None  # a flow asks only where the store says it extracts
-                return self.llm.generate(effect.messages, effect.schema)
+                assert self._chat is not None  # a flow asks only where the store says it extracts
+                return self._chat.generate(effect.messages, effect.schema)
             case Rerank():
                 return rerankers.ask(self.reranker, effect)
 

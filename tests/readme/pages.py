@@ -67,3 +67,8 @@ def section(page: Path, heading: str) -> str:
     level = len(found[1])
     end = re.compile(rf"^#{{1,{level}}} ", re.MULTILINE).search(text, found.end())
     return text[found.end() : end.start() if end else len(text)]
+
+
+def rows(page: Path, heading: str) -> list[str]:
+    """The first cell of each row of the tables below a heading; their heads have an empty one."""
+    return re.findall(r"^\| ([^|\s].*?) \|", section(page, heading), re.MULTILINE)

@@ -176,10 +176,63 @@ def test_what_mem0_would_ignore_is_refused_by_name(given: Any, message: Any) -> 
     assert message in str(caught.value)
 
 
-def test_another_provider_is_refused_with_a_way_out() -> None:
-    with pytest.raises(ConfigError) as caught:
-        Config.from_mem0({"embedder": {"provider": "ollama", "config": {"model": "x"}}})
-    assert "base_url" in (caught.value.suggestion or "")
+@pytest.mark.parametrize(
+    ("section", "provider", "told"),
+    [
+        ("embedder", "ollama", "'openai_base_url': 'http://localhost:11434/v1'"),
+        ("llm", "groq", "https://api.groq.com/openai/v1"),
+        ("llm", "gemini", "https://generativelanguage.googleapis.com/v1beta/openai"),
+        ("llm", "aws_bedrock", "generate(messages, *, json_schema=None) as llm="),
+        ("embedder", "huggingface", "embed_documents(texts) and embed_query(text) as embedder="),
+        ("vector_store", "qdrant", "connection_string"),
+    ],
+)
+def test_another_provider_is_refused_with_a_way_out(section: str, provider: str, told: str) -> None:
+    with pytest.raises(ConfigError, match=f"{provider!r} is not supported") as caught:
+        Config.from_mem0({section: {"provider": provider, "config": {"model": "x"}}})
+    assert told in (caught.value.suggestion or "")
+    assert "did you mean" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("section", "provider", "meant"),
+    [
+        ("llm", "opnai", "openai"),
+        ("embedder", "olama", "ollama"),
+        ("vector_store", "pg_vector", "pgvector"),
+    ],
+)
+def test_a_provider_that_nobody_has_is_refused_with_the_nearest(
+    section: str, provider: str, meant: str
+) -> None:
+    with pytest.raises(ConfigError, match=f"did you mean {meant!r}"):
+        Config.from_mem0({section: {"provider": provider}})
+
+
+def test_settings_of_older_versions_of_mem0_are_let_pass(caplog: Any) -> None:
+    given = {"graph_store": None, "enable_graph": False, "custom_update_memory_prompt": None}
+    assert Config.from_mem0(given) == Config.from_mem0({})
+    assert caplog.text == ""
+    Config.from_mem0({"graph_store": {"provider": "neo4j", "config": {}}})
+    assert "graph_store is not used" in caplog.text
+
+
+def test_openrouter_is_an_address_like_any_other() -> None:
+    config = {"models": ["a", "b"]}
+    with pytest.raises(ConfigError, match=r"llm\.config\.models") as caught:
+        Config.from_mem0({"llm": {"provider": "openai", "config": config}})
+    assert "https://openrouter.ai/api/v1" in (caught.value.suggestion or "")
+
+
+def test_the_old_name_of_the_embedders_address_is_read(monkeypatch: Any) -> None:
+    monkeypatch.setenv("OPENAI_API_BASE", "http://old/v1")
+    embedder = Config.from_mem0({"embedder": {"provider": "openai"}}).embedder
+    assert embedder is not None
+    assert embedder.base_url == "http://old/v1"
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://new/v1")
+    embedder = Config.from_mem0({"embedder": {"provider": "openai"}}).embedder
+    assert embedder is not None
+    assert embedder.base_url == "http://new/v1"
 
 
 def test_mem0s_reranker_by_language_model_becomes_an_endpoint(caplog: Any) -> None:

@@ -1,0 +1,1 @@
+"""As mem0.vector_stores."""
