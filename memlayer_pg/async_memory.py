@@ -524,7 +524,9 @@ class AsyncMemory(Core):
             case Wait():
                 await asyncio.sleep(effect.seconds)
             case Together():
-                dsn = self._known_dsn() or await asyncio.to_thread(self._dsn)
+                dsn = self._known_dsn()
+                if dsn is None:
+                    dsn = await asyncio.to_thread(self._dsn)
                 async with self._pool.connection(dsn, self._revived) as conn:
                     with db.translated():
                         async with conn.transaction():

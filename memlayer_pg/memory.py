@@ -641,9 +641,12 @@ class Memory(Core):
             case Wait():
                 time.sleep(effect.seconds)
             case Together():
-                with self._pool.connection(self._dsn(), self._revived) as conn:
-                    with db.translated(), conn.transaction():
-                        return run(effect.flow, partial(self._perform, given=conn))
+                with (
+                    self._pool.connection(self._dsn(), self._revived) as conn,
+                    db.translated(),
+                    conn.transaction(),
+                ):
+                    return run(effect.flow, partial(self._perform, given=conn))
 
     def _transaction(self, call: Call) -> list[Row]:
         attempts = 0
