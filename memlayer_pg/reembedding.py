@@ -43,7 +43,10 @@ def reembed(
         return done
     filling.total = plan["remaining"]
     if plan["next_model"] is None:
-        yield from filling.begin()
+        if plan["kept_model"] == model:
+            yield from _begin(store, model, plan["kept_dimensions"])
+        else:
+            yield from filling.begin()
     while (yield from filling.round()) > BATCH:
         pass
     row = yield from _cut_over(store, filling, actor=label)
