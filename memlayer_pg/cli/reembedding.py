@@ -47,12 +47,12 @@ def reembed(
     finish: bool,
     yes: bool,
 ) -> None:
-    """Embed all memories of a tenant with another model, while it is used.
+    """Change the embedding model of a tenant in use.
 
-    Says what that takes, and asks. Searches and adds stay with the model of before until all
-    vectors are there; then one transaction changes to the new one, and programs have to be
-    configured for it. A command that was interrupted goes on where it was when it is run again.
-    The vectors of before are kept for --rollback, until --finish.
+    Embeds all memories with another model; says what that takes, and asks. Searches and adds stay
+    with the model of before until all vectors are there; then one transaction changes to the new
+    one, and programs have to be configured for it. A command that was interrupted goes on where it
+    was when it is run again. The vectors of before are kept for --rollback, until --finish.
     """
     if rollback + finish + dry_run > 1:
         raise WrongUse("--dry-run, --rollback and --finish exclude each other")
