@@ -20,7 +20,9 @@ begin
       hint    = coalesce(
         (select case d.state
                   when 'next' then format('They are being re-embedded with it; until memlayer reembed is done, configure %s.', p_active_name)
-                  when 'retired' then format('They are of it no longer: configure %s, or go back with memlayer reembed --rollback.', p_active_name) end
+                  when 'retired' then format('They are not of it any more: configure %s%s.', p_active_name, case when exists (
+                    select from memlayer.model a where a.tenant = p_tenant and a.state = 'active' and a.replaces = d.id)
+                    then ', or go back with memlayer reembed --rollback' end) end
            from memlayer.model d
           where d.tenant = p_tenant and d.name = p_name and d.dimensions = p_dimensions),
         'Configure the embedder the memories were made with, keep memories of another model in a tenant of their own, or change the model with memlayer reembed.');

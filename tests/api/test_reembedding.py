@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import threading
-import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -261,18 +260,6 @@ def test_an_erasure_takes_the_vectors_set_aside_too(memory: Any, newer: Any, sql
     assert sql(SET_ASIDE) == [(3,)]
     newer.erase(user_id="ann")
     assert sql(SET_ASIDE) == [(0,)]
-
-
-def test_no_more_requests_a_minute_than_asked_for(
-    memory: Any, newer: Any, endpoint: Any, sql: Any
-) -> None:
-    fill(memory, sql, 2 * reembedding.BATCH + 1)
-    began: list[float] = []
-    endpoint.embeddings = lambda request: began.append(time.monotonic())
-    newer.reembed(rate=600)
-    assert len(began) == 3
-    # lower bounds only: a machine may be slow, it is never early
-    assert began[-1] - began[0] > 0.15
 
 
 @pytest.mark.parametrize("rate", [0, -1, "1", True, float("nan"), float("inf")])
