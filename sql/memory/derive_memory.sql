@@ -93,7 +93,9 @@ begin
          old.observed_at, old.created_at, old.embedding, old.embedding_model)
   then
     new.version := old.version + 1;
-    new.updated_at := greatest(memlayer.now(), new.created_at);
+    -- A cut-over to another model changes nothing that anybody said.
+    new.updated_at := case when v_model.state = 'next' and new.text = old.text then old.updated_at
+                           else greatest(memlayer.now(), new.created_at) end;
   else
     new.version := old.version;
     new.updated_at := old.updated_at;

@@ -348,3 +348,23 @@ def test_a_stream_of_adds_and_searches_never_meets_two_models(
         " from memlayer.memory where tenant = %(tenant)s"
     )
     assert (vectors, models) == (rows, 1)
+
+
+def test_a_change_of_the_model_leaves_ids_texts_and_times_as_they_were(
+    memory: Any, newer: Any, endpoint: Any, sql: Any
+) -> None:
+    # Case B120.
+    [id_, _] = say(memory, "tea", "I play the cello with Eve")
+    memory.update(id_, text="green tea")
+    rows = (
+        "select id, text, metadata, created_at, updated_at, observed_at from memlayer.memory"
+        " where tenant = %(tenant)s order by id"
+    )
+    mentions = "select * from memlayer.mention where tenant = %(tenant)s order by 1, 2, 3"
+    before, named, history = sql(rows), sql(mentions), memory.history(id_)
+    chats = len(endpoint.chats)
+    newer.reembed()
+    assert sql(rows) == before
+    assert sql(mentions) == named
+    assert newer.history(id_)[: len(history)] == history
+    assert len(endpoint.chats) == chats
