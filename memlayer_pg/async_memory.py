@@ -22,6 +22,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    reembedding,
     retrying,
     reverting,
     updating,
@@ -29,7 +30,18 @@ from memlayer_pg import (
 )
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core, described_by
-from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run_async
+from memlayer_pg.effects import (
+    Call,
+    Effect,
+    Embed,
+    Flow,
+    Generate,
+    Rerank,
+    Row,
+    Together,
+    Wait,
+    run_async,
+)
 from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
 from memlayer_pg.memory import Memory, Messages
@@ -275,6 +287,33 @@ class AsyncMemory(Core):
     ) -> dict[str, int]:
         flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return await self._run(flow, None)
+
+    @described_by(Memory.reembed)
+    async def reembed(
+        self,
+        *,
+        dry_run: bool = False,
+        rate: float | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
+    ) -> dict[str, Any]:
+        flow = reembedding.reembed(
+            self._store,
+            self.embedding_model.name,
+            dry_run=bool(dry_run),
+            rate=rate,
+            on_progress=on_progress,
+            actor=actor,
+        )
+        return await self._run(flow, None)
+
+    @described_by(Memory.reembed_rollback)
+    async def reembed_rollback(self, *, actor: str | None = None) -> dict[str, Any]:
+        return await self._run(reembedding.roll_back(self._store, actor=actor), None)
+
+    @described_by(Memory.reembed_finish)
+    async def reembed_finish(self) -> dict[str, Any]:
+        return await self._run(reembedding.finish(self._store), None)
 
     @described_by(Memory.import_memories)
     async def import_memories(
@@ -544,6 +583,16 @@ class AsyncMemory(Core):
                 return await self._chat.agenerate(effect.messages, effect.schema)
             case Rerank():
                 return await rerankers.aask(self.reranker, effect)
+            case Wait():
+                await asyncio.sleep(effect.seconds)
+            case Together():
+                dsn = self._known_dsn()
+                if dsn is None:
+                    dsn = await asyncio.to_thread(self._dsn)
+                async with self._pool.connection(dsn, self._revived) as conn:
+                    with db.translated():
+                        async with conn.transaction():
+                            return await run_async(effect.flow, partial(self._perform, given=conn))
 
     async def _transaction(self, call: Call) -> list[Row]:
         if (dsn := self._known_dsn()) is None:

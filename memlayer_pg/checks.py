@@ -178,6 +178,15 @@ def at_least_one(name: str, value: object) -> int:
     return value
 
 
+def rate(value: object) -> float | None:
+    """Requests a minute; None is no limit."""
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 < value < math.inf:
+        raise InputError("rate must be a number of requests a minute, more than 0")
+    return float(value)
+
+
 def version(name: str, value: object) -> int | None:
     """The version of a memory, counted from 1; None is none."""
     if value is None:

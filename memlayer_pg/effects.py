@@ -83,7 +83,21 @@ class Call:
     args: Mapping[str, Any] = field(default_factory=dict)
 
 
-Effect = Embed | Generate | Rerank | Call
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Let so many seconds pass."""
+
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Together:
+    """Do a flow with all its calls in one transaction; answered by its result."""
+
+    flow: Generator[Effect, Any, Any]
+
+
+Effect = Embed | Generate | Rerank | Call | Wait | Together
 Flow = Generator[Effect, Any, T]
 
 

@@ -22,6 +22,7 @@ from memlayer_pg import (
     flows,
     importing,
     pending,
+    reembedding,
     retrying,
     reverting,
     updating,
@@ -29,7 +30,18 @@ from memlayer_pg import (
 )
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core
-from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run
+from memlayer_pg.effects import (
+    Call,
+    Effect,
+    Embed,
+    Flow,
+    Generate,
+    Rerank,
+    Row,
+    Together,
+    Wait,
+    run,
+)
 from memlayer_pg.errors import DatabaseError
 from memlayer_pg.handshake import HANDSHAKE
 from memlayer_pg.models import rerank as rerankers
@@ -333,6 +345,58 @@ class Memory(Core):
         """
         flow = pending.embed_pending(self._store, limit=limit, on_progress=on_progress, actor=actor)
         return self._run(flow, None)
+
+    def reembed(
+        self,
+        *,
+        dry_run: bool = False,
+        rate: float | None = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        actor: str | None = None,
+    ) -> dict[str, Any]:
+        """Embed all memories and entities anew, with the embedder of this object, and change to it.
+
+        Searches and writers stay with the model in use until all vectors are there; then one
+        transaction changes the tenant to the other model, and whoever has the old one configured
+        gets EmbeddingMismatch, which names both. A call that failed or was killed goes on where it
+        was when it is made again. `dry_run`: only count. `rate`: requests a minute at most; None
+        is no limit. `on_progress`: called with how many texts are embedded and of how many. Needs
+        the role memlayer_admin.
+
+        `{"model", "dimensions"}`: of before; `next_model`: of an unfinished call; `memories`,
+        `entities`; `remaining`, `characters`, `tokens` (estimated), `requests`: what was to be
+        embedded; `embedded`, `embedding_tokens`: what was; `cut_over`: whether the model changed;
+        `pending`: memories that wait for a vector. EmbeddingMismatch when another model is on its
+        way or that before is still kept; DatabaseError when a transaction that is older than the
+        re-embedding does not end for a minute.
+        """
+        flow = reembedding.reembed(
+            self._store,
+            self.embedding_model.name,
+            dry_run=bool(dry_run),
+            rate=rate,
+            on_progress=on_progress,
+            actor=actor,
+        )
+        return self._run(flow, None)
+
+    def reembed_rollback(self, *, actor: str | None = None) -> dict[str, Any]:
+        """Go back to the model before `reembed`, or give up one that is unfinished.
+
+        `{"model", "memories", "dropped", "pending"}`: the model in use now, memories that were
+        given their old vector, vectors that were dropped, and memories stored or changed since,
+        which wait for one (`embed_pending`, with the old embedder). The other model's vectors are
+        kept in turn. Needs memlayer_admin. InputError when there is nothing to go back to.
+        """
+        return self._run(reembedding.roll_back(self._store, actor=actor), None)
+
+    def reembed_finish(self) -> dict[str, Any]:
+        """Drop the vectors of the model before, after which there is no going back to it.
+
+        `{"model", "dimensions", "dropped", "model_id"}`: of which, and how many; the model is None
+        when none were kept. Needs memlayer_admin. EmbeddingMismatch before the cut-over.
+        """
+        return self._run(reembedding.finish(self._store), None)
 
     def import_memories(
         self,
@@ -661,6 +725,15 @@ class Memory(Core):
                 return self._chat.generate(effect.messages, effect.schema)
             case Rerank():
                 return rerankers.ask(self.reranker, effect)
+            case Wait():
+                time.sleep(effect.seconds)
+            case Together():
+                with (
+                    self._pool.connection(self._dsn(), self._revived) as conn,
+                    db.translated(),
+                    conn.transaction(),
+                ):
+                    return run(effect.flow, partial(self._perform, given=conn))
 
     def _transaction(self, call: Call) -> list[Row]:
         attempts = 0

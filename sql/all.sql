@@ -23,6 +23,7 @@
 -- Tables
 \ir tables/setting.sql
 \ir tables/model.sql
+\ir tables/other_vector.sql
 \ir tables/session.sql
 \ir tables/message.sql
 \ir tables/change.sql
@@ -81,12 +82,16 @@
 -- Derived columns and history
 \ir model/require_model.sql
 \ir model/require_direction.sql
+\ir model/require_active.sql
+\ir model/vector_basis.sql
+\ir model/hold_model.sql
 \ir model/active_model.sql
 \ir model/model_of_vectors.sql
 \ir model/readable_model.sql
 \ir model/calibration.sql
 \ir model/past_calibration.sql
 \ir model/calibrate.sql
+\ir model/exchange_vectors.sql
 \ir memory/text_search_config.sql
 \ir memory/require_storable.sql
 \ir memory/require_dates.sql
@@ -195,6 +200,14 @@
 \ir api/refresh_statistics.sql
 \ir api/create_ann_index.sql
 \ir api/recall_check.sql
+\ir api/reembed_plan.sql
+\ir api/reembed_begin.sql
+\ir api/reembed_page.sql
+\ir api/reembed_store.sql
+\ir api/reembed_close.sql
+\ir api/reembed_cut_over.sql
+\ir api/reembed_cancel.sql
+\ir api/reembed_finish.sql
 \ir api/reset.sql
 \ir api/erase.sql
 \ir api/prune_history.sql

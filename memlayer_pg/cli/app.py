@@ -21,6 +21,7 @@ from memlayer_pg.cli.feeding import feed
 from memlayer_pg.cli.importing import import_
 from memlayer_pg.cli.mcp import mcp
 from memlayer_pg.cli.reading import get, history, list_, messages, scopes, search
+from memlayer_pg.cli.reembedding import reembed
 from memlayer_pg.cli.reverting import changes, restore, undo
 from memlayer_pg.cli.serving import serve_embedded
 from memlayer_pg.cli.touring import demo
@@ -49,6 +50,7 @@ COMMANDS = (
     export,
     db,
     embed_pending,
+    reembed,
     verify,
     doctor,
     mcp,

@@ -189,6 +189,33 @@ def model(conn: psycopg.Connection[Any], config: Config) -> Check:
     return Check("model", "ok", stored)
 
 
+REEMBEDDING = """
+select n.name, k.name,
+       (select count(*) from memlayer.other_vector o
+         where o.tenant = a.tenant and o.model = coalesce(n.id, k.id)),
+       (select count(*) from memlayer.memory m where m.tenant = a.tenant)
+         + (select count(*) from memlayer.entity e where e.tenant = a.tenant)
+  from memlayer.model a
+  left join memlayer.model n on n.tenant = a.tenant and n.id = a.replaced_by
+  left join memlayer.model k on k.tenant = a.tenant and k.id = a.replaces
+ where a.tenant = %s and a.state = 'active' and (n.id is not null or k.id is not null)
+"""
+
+
+def reembedding(conn: psycopg.Connection[Any], config: Config) -> Check:
+    """Whether a change of the model was begun and not brought to its end."""
+    row = conn.execute(REEMBEDDING.encode(), [config.tenant]).fetchone()
+    if row is None:
+        return Check("reembedding", "ok", "none is under way")
+    coming, kept, vectors, of = row
+    if coming is not None:
+        said = f"{vectors:,} of {of:,} vectors of {coming} are there; it waits to be gone on with"
+        again = f"memlayer reembed for {coming}; memlayer reembed --rollback gives it up"
+        return Check("reembedding", "warn", said, again)
+    said = f"{vectors:,} vectors of {kept} are kept to go back to"
+    return Check("reembedding", "ok", said, "memlayer reembed --finish, once nobody wants to")
+
+
 def one(conn: psycopg.Connection[Any], query: str, *values: Any) -> tuple[Any, ...]:
     """The only row of a query."""
     row: tuple[Any, ...] | None = conn.execute(query.encode(), values or None).fetchone()

@@ -61,7 +61,9 @@ select 'memory_ann_' || d.id, i.indisvalid, b.pid, coalesce(pg_relation_size(i.i
       from pg_stat_progress_create_index p
      where p.datname = current_database() and (p.index_relid = i.indexrelid or p.relid is null)
      limit 1) b on not i.indisvalid
- where d.tenant = %(tenant)s and d.state = 'active'
+ where d.tenant = %(tenant)s
+   and case when not %(kept)s then d.state = 'active'
+            else d.id in (select a.replaces from memlayer.model a where a.tenant = d.tenant) end
 """
 
 
@@ -73,9 +75,9 @@ def largest(conn: psycopg.Connection[Any], tenant: str) -> list[Scope]:
     return [Scope(*row) for row in rows]
 
 
-def index(conn: psycopg.Connection[Any], tenant: str) -> Index:
-    """The vector index of a tenant."""
-    row = conn.execute(INDEX.encode(), {"tenant": tenant}).fetchone()
+def index(conn: psycopg.Connection[Any], tenant: str, *, kept: bool = False) -> Index:
+    """The vector index of a tenant; `kept`: of the model before, while its vectors are kept."""
+    row = conn.execute(INDEX.encode(), {"tenant": tenant, "kept": kept}).fetchone()
     if row is None:
         return Index(None)
     name, valid, builder, size = row

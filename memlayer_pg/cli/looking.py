@@ -26,6 +26,7 @@ LOOKS: dict[str, Look] = {
     "role": rights.role,
     "schemas": rights.schemas,
     "model": checks.model,
+    "reembedding": checks.reembedding,
     "vectors": checks.pending,
     "scopes": scaling.scopes,
     "statistics": scaling.statistics,

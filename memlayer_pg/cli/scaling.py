@@ -41,7 +41,9 @@ select format('%%I.%%I', n.nspname, c.relname), i.indisvalid, d.tenant, b.pid
   from pg_index i
   join pg_class c on c.oid = i.indexrelid
   join pg_namespace n on n.oid = c.relnamespace
-  left join memlayer.model d on c.relname = 'memory_ann_' || d.id and d.state <> 'retired'
+  left join memlayer.model d on c.relname = 'memory_ann_' || d.id and (
+    d.state <> 'retired'
+    or d.id in (select a.replaces from memlayer.model a where a.tenant = d.tenant))
   left join lateral (
     select p.pid
       from pg_stat_progress_create_index p

@@ -23,6 +23,7 @@ declare
   v_session  text := regexp_replace(v_scope, '(m\.\w+_id) ', 'coalesce(\1, '''') ', 'g');
   v_sessions uuid[];
   v_ids      uuid[];
+  v_entities uuid[];
   v_number   bigint;
   v_counts   bigint[] := array_fill(0::bigint, array[8]);
   v_left     text;
@@ -46,6 +47,8 @@ begin
     execute format(
       'select array(select m.id from memlayer.memory m where %1$s union select m.memory_id from memlayer.history m where %1$s)', v_scope)
       into v_ids using p_tenant, p_user_id, p_agent_id, p_run_id;
+    execute format('select array(select m.id from memlayer.entity m where %s)', v_scope)
+      into v_entities using p_tenant, p_user_id, p_agent_id, p_run_id;
 
     -- Frequencies of words, in whatever counted these memories.
     execute format(
@@ -103,6 +106,8 @@ begin
     execute format('delete from memlayer.entity m where %s', v_scope) using p_tenant, p_user_id, p_agent_id, p_run_id;
     get diagnostics v_number = row_count;
     v_counts[5] := v_counts[5] + v_number;
+    -- After the rows themselves, which who stores a vector holds.
+    delete from memlayer.other_vector o where o.tenant = p_tenant and o.id = any (v_ids || v_entities);
     delete from memlayer.message b where b.tenant = p_tenant and b.session_id = any (v_sessions);
     get diagnostics v_number = row_count;
     v_counts[3] := v_counts[3] + v_number;

@@ -27,6 +27,7 @@ begin
   perform from memlayer.change c where c.tenant = p_tenant order by c.id for update;
   delete from memlayer.change c where c.tenant = p_tenant;
   delete from memlayer.scope_statistic s where s.tenant = p_tenant;
+  delete from memlayer.other_vector o where o.tenant = p_tenant;
   delete from memlayer.model d where d.tenant = p_tenant;
 
   insert into memlayer.change (tenant, id, operation, actor, deleted)

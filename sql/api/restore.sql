@@ -22,6 +22,7 @@ declare
   v_event  text;
 begin
   perform memlayer.require_tenant(p_tenant);
+  perform memlayer.hold_model(p_tenant);
   -- A deleted memory has no row to lock: its history says whose it was.
   select * into v_last from memlayer.history h where h.tenant = p_tenant and h.memory_id = p_id order by h.version limit 1;
   if not found then

@@ -46,6 +46,7 @@ begin
       hint    = 'What is left of it is restored memory by memory, with memlayer.restore.';
   end if;
 
+  perform memlayer.hold_model(p_tenant);
   -- First the sessions, then the memories by id, as every writer does.
   perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
      from (select distinct h.user_id, h.agent_id, h.run_id

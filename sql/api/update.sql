@@ -35,13 +35,14 @@ declare
   v_gone    uuid[];
 begin
   perform memlayer.require_tenant(p_tenant);
-  v_old := memlayer.lock_memory(p_tenant, p_id);
-  perform memlayer.require_version(p_id, v_old.version, p_expected_version);
   if p_entities is distinct from '[]' then
     perform memlayer.require_add('[]', p_entities, '[]', null, null), memlayer.require_vectors(p_entity_embeddings);
   end if;
-  perform set_config('memlayer.change_id', v_change::text, true);
+  -- Before the memory is locked: a cut-over to another model does it in this order, too.
   v_model := memlayer.model_of_vectors(p_tenant, p_model, array_prepend(p_embedding, p_entity_embeddings));
+  v_old := memlayer.lock_memory(p_tenant, p_id);
+  perform memlayer.require_version(p_id, v_old.version, p_expected_version);
+  perform set_config('memlayer.change_id', v_change::text, true);
 
   update memlayer.memory m
      set text            = coalesce(p_text, m.text),

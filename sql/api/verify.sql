@@ -93,6 +93,20 @@ begin atomic
      and e.embedding is not null
      and d.dimensions is distinct from vector_dims(e.embedding)
   union all
+  -- A re-embedding, before and after its cut-over.
+  select o.tenant, 'a vector set aside is not of its model', case when not o.is_entity then o.id end,
+         format('model %s, %s dimensions', o.model, vector_dims(o.embedding))
+    from memlayer.other_vector o
+    left join memlayer.model d on d.tenant = o.tenant and d.id = o.model
+   where (p_tenant is null or o.tenant = p_tenant)
+     and (d.id is null or d.state = 'active' or d.dimensions <> vector_dims(o.embedding)
+          or not exists (select from memlayer.model a where a.tenant = o.tenant and o.model in (a.replaced_by, a.replaces)))
+  union all
+  select m.tenant, 'the vector is of a model that is not in use', m.id, d.name
+    from memory m
+    join memlayer.model d on d.tenant = m.tenant and d.id = m.embedding_model
+   where d.state <> 'active'
+  union all
   -- Nothing refers into another scope, and nothing is left over.
   select e.tenant, 'no memory mentions the entity', null, e.folded_name
     from memlayer.entity e

@@ -46,7 +46,17 @@ begin
     select * into v_model from memlayer.model
      where tenant = new.tenant and id = coalesce(new.embedding_model, id) and state in ('active', 'next')
      order by state limit 1;
+    -- A cut-over to another model waits for this transaction, or this one for it.
+    if v_model.replaced_by is not null then
+      perform memlayer.hold_model(new.tenant);
+      select * into v_model from memlayer.model
+       where tenant = new.tenant and id = coalesce(new.embedding_model, v_model.id) and state in ('active', 'next')
+       order by state limit 1;
+    end if;
     if v_model.dimensions is distinct from vector_dims(new.embedding) or l2_norm(new.embedding) = 0 then
+      if v_model.id is null then
+        perform memlayer.require_active(new.tenant, new.embedding_model);
+      end if;
       perform memlayer.require_model(new.tenant, coalesce(v_model.name, 'no model'), v_model.dimensions, null, vector_dims(new.embedding)),
               memlayer.require_direction(new.embedding);
     end if;
@@ -87,7 +97,9 @@ begin
          old.observed_at, old.created_at, old.embedding, old.embedding_model)
   then
     new.version := old.version + 1;
-    new.updated_at := greatest(memlayer.now(), new.created_at);
+    -- A cut-over to another model changes nothing that anybody said.
+    new.updated_at := case when v_model.state = 'next' and new.text = old.text then old.updated_at
+                           else greatest(memlayer.now(), new.created_at) end;
   else
     new.version := old.version;
     new.updated_at := old.updated_at;

@@ -54,7 +54,7 @@ begin
                     select null, m.embedding, m.embedding_model, m.text
                      where m.embedding is not null) f (version, embedding, model, text)
           ) c
-          join memlayer.model d on d.tenant = p_tenant and d.id = c.model and d.state <> 'retired'
+          join memlayer.model d on d.tenant = p_tenant and d.id = c.model and d.state = 'active'
          where c.text = s.state ->> 'text'
             or (c.place = 1 and c.model = (s.state ->> 'embedding_model')::bigint)
          order by c.place

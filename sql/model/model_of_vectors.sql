@@ -21,6 +21,11 @@ begin
       perform memlayer.active_model(p_tenant, p_name, v_shortest), memlayer.active_model(p_tenant, p_name, v_longest);
       select * into v_active from memlayer.model where tenant = p_tenant and state = 'active';
     end if;
+    if v_active.replaced_by is not null then
+      perform memlayer.hold_model(p_tenant);
+      perform memlayer.active_model(p_tenant, coalesce(p_name, v_active.name), v_shortest);
+      select * into v_active from memlayer.model where tenant = p_tenant and state = 'active';
+    end if;
   end if;
   return v_active;
 end;

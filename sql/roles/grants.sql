@@ -16,7 +16,8 @@ declare
   -- Functions for operators, who also have those above.
   c_admin constant text[] := array[
     'reset', 'erase', 'prune_history', 'vacuum_expired', 'prune_messages', 'prune_changes', 'verify', 'explain_search', 'recall_check', 'refresh_statistics', 'create_ann_index', 'set_language',
-    'rebuild_documents', 'bind_tenant', 'unbind_tenant', 'start_incarnation', 'exact_threshold'];
+    'rebuild_documents', 'bind_tenant', 'unbind_tenant', 'start_incarnation', 'exact_threshold',
+    'reembed_plan', 'reembed_begin', 'reembed_page', 'reembed_store', 'reembed_close', 'reembed_cut_over', 'reembed_cancel', 'reembed_finish'];
   -- A role's other grants stay: an operator may have given it more.
   c_granted constant jsonb := jsonb_build_object(
     'memlayer_app', c_app, 'memlayer_reader', c_reader, 'memlayer_admin', c_app || c_reader || c_admin);

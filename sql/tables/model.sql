@@ -8,6 +8,9 @@ create table memlayer.model (
   state        text        not null default 'active',
   created_at   timestamptz not null default memlayer.now(),
   calibrations jsonb       not null default '[]',
+  replaced_by  bigint,
+  replaces     bigint,
+  closing      xid8,
 
   constraint model_pkey primary key (tenant, id),
   constraint model_name_key unique (tenant, name, dimensions),
@@ -27,4 +30,7 @@ comment on column memlayer.model.sample is 'How many memories calibration was es
 comment on column memlayer.model.state is 'active: new vectors must be of it; next: being filled by a re-embedding; retired: kept for history.';
 comment on column memlayer.model.created_at is 'When the tenant first used it.';
 comment on column memlayer.model.calibrations is 'Every estimate of calibration there was, at most 57: [{"at", "calibration"}], oldest first. A search as of a moment takes that of then.';
+comment on column memlayer.model.replaced_by is 'Of the active model: the next one, while memories are re-embedded. Who stores vectors then holds memlayer.hold_model.';
+comment on column memlayer.model.replaces is 'Of the active model: the one before, while its vectors are kept in other_vector; memlayer.reembed_finish drops them.';
+comment on column memlayer.model.closing is 'Of the active model: the transaction of the first try to cut over. Those before it may not know of replaced_by and are waited for.';
 comment on index memlayer.model_active_key is 'At most one active and one next model a tenant.';

@@ -63,6 +63,25 @@ LOGINS: dict[str, tuple[str | None, tuple[str, ...]]] = {
 }
 
 
+# As after a re-embedding that is not finished.
+KEPT = """
+with kept as (
+  insert into memlayer.model (tenant, name, dimensions, state)
+  values (%(tenant)s, 'former', 3, 'retired')
+  returning id
+),
+replacing as (
+  update memlayer.model d set replaces = k.id
+    from kept k
+   where d.tenant = %(tenant)s and d.state = 'active'
+)
+insert into memlayer.other_vector (tenant, model, id, basis, embedding)
+select m.tenant, k.id, m.id, memlayer.vector_basis(m.text, m.context), '[1,2,3]'
+  from memlayer.memory m, kept k
+ where m.tenant = %(tenant)s
+"""
+
+
 @contextmanager
 def opened(server: str, template: str) -> Iterator[Store]:
     """The store, filled: in each tenant what Ann said there, with names, links and vectors."""
@@ -115,6 +134,7 @@ def fill(conn: Connection, tenant: str) -> None:
     conn.execute("delete from memlayer.link where tenant = %s and kind = 'related'", [tenant])
     call(conn, "erase", tenant=tenant, user_id="somebody")
     conn.execute("insert into memlayer.setting (tenant) values (%s)", [tenant])
+    conn.execute(KEPT.encode(), {"tenant": tenant})
     conn.execute(
         "insert into memlayer.scope_statistic values (%s, 'user', 'nobody', 1, 1)", [tenant]
     )

@@ -50,6 +50,7 @@ def test_no_column_has_a_number_of_dimensions(conn: Connection) -> None:  # B118
     assert {(table, column) for table, column, _ in columns} == {
         ("memory", "embedding"),
         ("entity", "embedding"),
+        ("other_vector", "embedding"),
         ("history", "old_embedding"),
     }
     assert {size for _, _, size in columns} == {-1}
