@@ -29,11 +29,13 @@ from memlayer_pg import (
 from memlayer_pg.checks import THRESHOLD, TOP_K, UNSET, Unset
 from memlayer_pg.core import Core, described_by
 from memlayer_pg.effects import Call, Effect, Embed, Flow, Generate, Rerank, Row, run_async
-from memlayer_pg.errors import DatabaseError
+from memlayer_pg.errors import DatabaseError, MemlayerError
 from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.lent import AsyncLent
 from memlayer_pg.memory import Memory, Messages
 from memlayer_pg.models import rerank as rerankers
 from memlayer_pg.pool import AsyncPool
+from memlayer_pg.replica import POSITION, REPLAYED, Replica
 from memlayer_pg.writing import Prepared
 
 T = TypeVar("T")
@@ -48,7 +50,10 @@ class AsyncMemory(Core):
     """
 
     def _wire(self) -> None:
-        self._pool = AsyncPool(self.config)
+        self._pool: AsyncPool | AsyncLent = (
+            AsyncPool(self.config) if self._lent is None else AsyncLent(self._lent)
+        )
+        self._read_pool = AsyncPool(self.config)
 
     @described_by(Memory.add)
     async def add(
@@ -158,7 +163,7 @@ class AsyncMemory(Core):
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.search(
                 self._store,
                 query,
@@ -190,7 +195,7 @@ class AsyncMemory(Core):
         show_expired: bool = False,
         connection: Any = None,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.keyword_search(
                 self._store, query, top_k=top_k, filters=filters, show_expired=show_expired
             ),
@@ -201,11 +206,11 @@ class AsyncMemory(Core):
     async def similar_to(
         self, memory_id: str, *, top_k: int = TOP_K, connection: Any = None
     ) -> dict[str, Any]:
-        return await self._run(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
+        return await self._read(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
 
     @described_by(Memory.get)
     async def get(self, memory_id: str, *, connection: Any = None) -> dict[str, Any] | None:
-        return await self._run(flows.get(self._store, memory_id), connection)
+        return await self._read(flows.get(self._store, memory_id), connection)
 
     @described_by(Memory.get_all)
     async def get_all(
@@ -221,7 +226,7 @@ class AsyncMemory(Core):
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.get_all(
                 self._store,
                 filters=filters,
@@ -393,7 +398,7 @@ class AsyncMemory(Core):
 
     @described_by(Memory.history)
     async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
-        return await self._run(flows.history(self._store, memory_id), connection)
+        return await self._read(flows.history(self._store, memory_id), connection)
 
     @described_by(Memory.changes_since)
     async def changes_since(
@@ -421,7 +426,7 @@ class AsyncMemory(Core):
         *,
         connection: Any = None,
     ) -> list[dict[str, Any]]:
-        return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+        return await self._read(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     @described_by(Memory.reset)
     async def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
@@ -433,6 +438,7 @@ class AsyncMemory(Core):
         `aclose`, or `async with`, closes those of the running event loop to the models as well.
         """
         self._pool.close()
+        self._read_pool.close()
         self.embedding_model.close()
         if self.llm is not None:
             self.llm.close()
@@ -443,6 +449,7 @@ class AsyncMemory(Core):
     async def aclose(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""
         self._pool.close()
+        self._read_pool.close()
         await self.embedding_model.aclose()
         if self.llm is not None:
             await self.llm.aclose()
@@ -467,12 +474,23 @@ class AsyncMemory(Core):
         given = await connections.awaited(connection)
         return await run_async(flow, partial(self._perform, given=given))
 
+    async def _read(self, flow: Flow[T], connection: object) -> T:
+        """`_run` for what only reads: by a replica, where there is one."""
+        if connection is not None or self._replica is None:
+            return await self._run(flow, connection)
+        return await run_async(flow, partial(self._perform, replica=self._replica))
+
     async def _perform(
-        self, effect: Effect, given: psycopg.AsyncConnection[Any] | None = None
+        self,
+        effect: Effect,
+        given: psycopg.AsyncConnection[Any] | None = None,
+        replica: Replica | None = None,
     ) -> Any:
         match effect:
             case Call() if given is not None:
                 return await self._call(given, effect, joined=True)
+            case Call() if replica is not None:
+                return await self._from_replica(replica, effect)
             case Call():
                 return await self._transaction(effect)
             case Embed():
@@ -491,11 +509,41 @@ class AsyncMemory(Core):
             try:
                 # Lent for the length of one statement: never while a model is at work.
                 async with self._pool.connection(dsn, self._revived) as conn:
-                    return await self._call(conn, call)
+                    try:
+                        return await self._call(conn, call)
+                    finally:
+                        self._may_have_written(call)
             except DatabaseError as error:
                 attempts += 1
-                seconds = retrying.pause(error, attempts)
+                seconds = retrying.pause(error, attempts, call)
             await asyncio.sleep(seconds)
+
+    async def _from_replica(self, replica: Replica, call: Call) -> list[Row]:
+        if not replica.rests:
+            assert self.config.read_dsn is not None  # or there were no replica
+            try:
+                async with self._read_pool.connection(self.config.read_dsn) as conn:
+                    if await self._has_our_writes(replica, conn):
+                        return await self._call(conn, call)
+            except MemlayerError as error:
+                replica.failed(error)
+        return await self._transaction(call)
+
+    async def _has_our_writes(self, replica: Replica, conn: psycopg.AsyncConnection[Any]) -> bool:
+        if (written := replica.behind(conn)) is None:
+            return True
+        if (position := replica.position(written)) is None:
+            dsn = await asyncio.to_thread(self._dsn)
+            async with self._pool.connection(dsn, self._revived) as primary:
+                [position] = await db.rows_async(primary, POSITION)
+            replica.went(written, position)
+        for seconds in replica.pauses():
+            [reached] = await db.rows_async(conn, REPLAYED, position)
+            if reached["done"]:
+                replica.caught_up(conn, written)
+                return True
+            await asyncio.sleep(seconds)
+        return False
 
     async def _call(
         self, conn: psycopg.AsyncConnection[Any], call: Call, *, joined: bool = False
