@@ -19,6 +19,8 @@ SQLSTATES = ("40001", "40P01")
 """serialization_failure and deadlock_detected."""
 PAUSES = (0.01, 0.05, 0.2, 0.5, 1, 1, 2, 2)
 """Seconds before each new attempt, at most: after the last one the error is the caller's."""
+RECONNECT = 0.5
+"""Seconds before a lost connection is made anew."""
 LOST = ("57P01", "57P02", "57P03", "08000", "08003", "08006", "08P01")
 """admin_shutdown, crash_shutdown, cannot_connect_now and those of connections."""
 READS = (
@@ -51,7 +53,7 @@ def pause(error: DatabaseError, attempts: int, call: Call) -> float:
     By chance between half and all of it, so that two who met do not meet again.
     """
     if attempts == 1 and _lost(error) and _repeatable(call):
-        return PAUSES[-1]
+        return RECONNECT
     if error.sqlstate not in SQLSTATES or attempts > len(PAUSES):
         raise error
     return PAUSES[attempts - 1] * random.uniform(0.5, 1)
