@@ -42,12 +42,14 @@ from memlayer_pg.effects import (
     Wait,
     run_async,
 )
-from memlayer_pg.errors import DatabaseError
+from memlayer_pg.errors import DatabaseError, MemlayerError
 from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.lent import AsyncLent
 from memlayer_pg.memory import Memory, Messages
 from memlayer_pg.models import rerank as rerankers
 from memlayer_pg.moving import flow as moving
 from memlayer_pg.pool import AsyncPool
+from memlayer_pg.replica import POSITION, REPLAYED, Replica
 from memlayer_pg.writing import Prepared
 
 T = TypeVar("T")
@@ -62,7 +64,10 @@ class AsyncMemory(Core):
     """
 
     def _wire(self) -> None:
-        self._pool = AsyncPool(self._settings)
+        self._pool: AsyncPool | AsyncLent = (
+            AsyncPool(self._settings) if self._lent is None else AsyncLent(self._lent)
+        )
+        self._read_pool = AsyncPool(self._settings)
 
     @described_by(Memory.add)
     async def add(
@@ -172,7 +177,7 @@ class AsyncMemory(Core):
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.search(
                 self._store,
                 query,
@@ -204,7 +209,7 @@ class AsyncMemory(Core):
         show_expired: bool = False,
         connection: Any = None,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.keyword_search(
                 self._store, query, top_k=top_k, filters=filters, show_expired=show_expired
             ),
@@ -215,11 +220,11 @@ class AsyncMemory(Core):
     async def similar_to(
         self, memory_id: str, *, top_k: int = TOP_K, connection: Any = None
     ) -> dict[str, Any]:
-        return await self._run(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
+        return await self._read(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
 
     @described_by(Memory.get)
     async def get(self, memory_id: str, *, connection: Any = None) -> dict[str, Any] | None:
-        return await self._run(flows.get(self._store, memory_id), connection)
+        return await self._read(flows.get(self._store, memory_id), connection)
 
     @described_by(Memory.get_all)
     async def get_all(
@@ -235,7 +240,7 @@ class AsyncMemory(Core):
         connection: Any = None,
         **kwargs: Any,
     ) -> dict[str, Any]:
-        return await self._run(
+        return await self._read(
             flows.get_all(
                 self._store,
                 filters=filters,
@@ -469,7 +474,7 @@ class AsyncMemory(Core):
 
     @described_by(Memory.history)
     async def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
-        return await self._run(flows.history(self._store, memory_id), connection)
+        return await self._read(flows.history(self._store, memory_id), connection)
 
     @described_by(Memory.belongs_to)
     async def belongs_to(
@@ -482,7 +487,7 @@ class AsyncMemory(Core):
         connection: Any = None,
     ) -> bool:
         flow = flows.belongs_to(self._store, memory_id, user_id, agent_id, run_id)
-        return await self._run(flow, connection)
+        return await self._read(flow, connection)
 
     @described_by(Memory.changes_since)
     async def changes_since(
@@ -510,7 +515,7 @@ class AsyncMemory(Core):
         *,
         connection: Any = None,
     ) -> list[dict[str, Any]]:
-        return await self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+        return await self._read(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     @described_by(Memory.metadata_values)
     async def metadata_values(
@@ -522,7 +527,7 @@ class AsyncMemory(Core):
         connection: Any = None,
     ) -> list[dict[str, Any]]:
         flow = flows.metadata_values(self._store, key, filters=filters, show_expired=show_expired)
-        return await self._run(flow, connection)
+        return await self._read(flow, connection)
 
     @described_by(Memory.reset)
     async def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
@@ -534,6 +539,7 @@ class AsyncMemory(Core):
         `aclose`, or `async with`, closes those of the running event loop to the models as well.
         """
         self._pool.close()
+        self._read_pool.close()
         self._embedder.close()
         if self._chat is not None:
             self._chat.close()
@@ -544,6 +550,7 @@ class AsyncMemory(Core):
     async def aclose(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""
         self._pool.close()
+        self._read_pool.close()
         await self._embedder.aclose()
         if self._chat is not None:
             await self._chat.aclose()
@@ -568,12 +575,23 @@ class AsyncMemory(Core):
         given = await connections.awaited(connection)
         return await run_async(flow, partial(self._perform, given=given))
 
+    async def _read(self, flow: Flow[T], connection: object) -> T:
+        """`_run` for what only reads: by a replica, where there is one."""
+        if connection is not None or self._replica is None:
+            return await self._run(flow, connection)
+        return await run_async(flow, partial(self._perform, replica=self._replica))
+
     async def _perform(
-        self, effect: Effect, given: psycopg.AsyncConnection[Any] | None = None
+        self,
+        effect: Effect,
+        given: psycopg.AsyncConnection[Any] | None = None,
+        replica: Replica | None = None,
     ) -> Any:
         match effect:
             case Call() if given is not None:
                 return await self._call(given, effect, joined=True)
+            case Call() if replica is not None:
+                return await self._from_replica(replica, effect)
             case Call():
                 return await self._transaction(effect)
             case Embed():
@@ -602,11 +620,41 @@ class AsyncMemory(Core):
             try:
                 # Lent for the length of one statement: never while a model is at work.
                 async with self._pool.connection(dsn, self._revived) as conn:
-                    return await self._call(conn, call)
+                    try:
+                        return await self._call(conn, call)
+                    finally:
+                        self._may_have_written(call)
             except DatabaseError as error:
                 attempts += 1
-                seconds = retrying.pause(error, attempts)
+                seconds = retrying.pause(error, attempts, call)
             await asyncio.sleep(seconds)
+
+    async def _from_replica(self, replica: Replica, call: Call) -> list[Row]:
+        if not replica.rests:
+            assert self._settings.read_dsn is not None  # or there were no replica
+            try:
+                async with self._read_pool.connection(self._settings.read_dsn) as conn:
+                    if await self._has_our_writes(replica, conn):
+                        return await self._call(conn, call)
+            except MemlayerError as error:
+                replica.failed(error)
+        return await self._transaction(call)
+
+    async def _has_our_writes(self, replica: Replica, conn: psycopg.AsyncConnection[Any]) -> bool:
+        if (written := replica.behind(conn)) is None:
+            return True
+        if (position := replica.position(written)) is None:
+            dsn = await asyncio.to_thread(self._dsn)
+            async with self._pool.connection(dsn, self._revived) as primary:
+                [position] = await db.rows_async(primary, POSITION)
+            replica.went(written, position)
+        for seconds in replica.pauses():
+            [reached] = await db.rows_async(conn, REPLAYED, position)
+            if reached["done"]:
+                replica.caught_up(conn, written)
+                return True
+            await asyncio.sleep(seconds)
+        return False
 
     async def _call(
         self, conn: psycopg.AsyncConnection[Any], call: Call, *, joined: bool = False

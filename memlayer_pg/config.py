@@ -82,6 +82,9 @@ class Config:
     """Everything a `Memory` needs to know.
 
     `dsn`: a Postgres URL or key=value string; None starts a server of our own in `data_dir`.
+    `read_dsn`: a replica of it, which answers searches and other reads; None: the primary does.
+    `read_your_writes`: seconds a read waits until the replica has what this `Memory` wrote; then
+    the primary answers. 0 does not wait: a read may miss what was just written.
     `tenant`: whose memories these are, kept apart from those of every other tenant.
     `llm`: extracts facts; None stores what was said word for word.
     `embedder`: None takes the local one.
@@ -98,6 +101,8 @@ class Config:
     """
 
     dsn: str | None = field(default=None, repr=False)
+    read_dsn: str | None = field(default=None, repr=False)
+    read_your_writes: float = 1.0
     tenant: str = TENANT
     llm: Endpoint | None = None
     embedder: Endpoint | None = None
@@ -111,10 +116,12 @@ class Config:
     connect_timeout: float = 30.0
 
     def __post_init__(self) -> None:
-        if self.dsn is not None:
-            if not isinstance(self.dsn, str) or not self.dsn.strip():
-                raise ConfigError("dsn: must be a Postgres URL or a key=value string")
-            object.__setattr__(self, "dsn", libpq_url(self.dsn))
+        for name in ("dsn", "read_dsn"):
+            given = getattr(self, name)
+            if given is not None:
+                if not isinstance(given, str) or not given.strip():
+                    raise ConfigError(f"{name}: must be a Postgres URL or a key=value string")
+                object.__setattr__(self, name, libpq_url(given))
         check_tenant(self.tenant)
         for name in ("llm", "embedder"):
             if not isinstance(getattr(self, name), Endpoint | None):
@@ -131,6 +138,9 @@ class Config:
         _convert(
             self, "connect_timeout", typed.number, "must be a number of seconds above 0", False
         )
+        _convert(self, "read_your_writes", typed.number, "must be a number of seconds", False)
+        if self.read_your_writes < 0:
+            raise ConfigError("read_your_writes: must not be negative")
         if isinstance(self.context, bool):
             object.__setattr__(self, "context", "full" if self.context else "off")
         if self.context not in CONTEXTS:
@@ -149,16 +159,18 @@ class Config:
     def from_env(cls, environ: Mapping[str, str] | None = None) -> Self:
         """The settings of MEMLAYER_* and OPENAI_*; ConfigError names a variable it cannot read.
 
-        MEMLAYER_DSN, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS, _CONTEXT, _MIN_SIZE,
-        _MAX_SIZE, _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT; MEMLAYER_LLM_MODEL,
-        _LLM_BASE_URL, _LLM_API_KEY, _LLM_TIMEOUT and the same with RERANKER, and with EMBEDDER,
-        which has _EMBEDDER_DIMENSIONS too. OPENAI_API_KEY and OPENAI_BASE_URL stand in for llm and
-        embedder; without any of them there is no llm, and no reranker without its own model or
-        address.
+        MEMLAYER_DSN, _READ_DSN, _READ_YOUR_WRITES, _TENANT, _DATA_DIR, _CUSTOM_INSTRUCTIONS,
+        _CONTEXT, _MIN_SIZE, _MAX_SIZE, _PREPARE_THRESHOLD ("none" for never), _CONNECT_TIMEOUT;
+        MEMLAYER_LLM_MODEL, _LLM_BASE_URL, _LLM_API_KEY, _LLM_TIMEOUT and the same with RERANKER,
+        and with EMBEDDER, which has _EMBEDDER_DIMENSIONS too. OPENAI_API_KEY and OPENAI_BASE_URL
+        stand in for llm and embedder; without any of them there is no llm, and no reranker without
+        its own model or address.
         """
         env = dict(os.environ if environ is None else environ)
         return cls(
             dsn=_text(env, "MEMLAYER_DSN"),
+            read_dsn=_text(env, "MEMLAYER_READ_DSN"),
+            read_your_writes=_number(env, "MEMLAYER_READ_YOUR_WRITES", float, 1.0),
             tenant=_text(env, "MEMLAYER_TENANT") or TENANT,
             llm=_endpoint(env, "LLM", LLM_MODEL),
             embedder=_endpoint(env, "EMBEDDER", EMBEDDING_MODEL),

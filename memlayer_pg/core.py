@@ -12,12 +12,14 @@ import psycopg
 
 from memlayer_pg import handshake
 from memlayer_pg.config import Config, Endpoint
-from memlayer_pg.effects import Row
+from memlayer_pg.effects import Call, Row
 from memlayer_pg.errors import ConfigError, DatabaseError
 from memlayer_pg.flows import Store
 from memlayer_pg.handshake import Known
 from memlayer_pg.models import Chat, Embedder, chat_for, embedder_for, reranker_for
 from memlayer_pg.pool import public
+from memlayer_pg.replica import Replica
+from memlayer_pg.retrying import READS
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -35,18 +37,22 @@ class Core:
         config: Config | Mapping[str, Any] | None = None,
         *,
         dsn: str | None = None,
+        read_dsn: str | None = None,
         tenant: str | None = None,
         embedder: Any = None,
         llm: Any = None,
         reranker: Any = None,
         custom_instructions: str | None = None,
         data_dir: Path | str | None = None,
+        pool: Any = None,
     ) -> None:
         """Wire the parts; nothing is connected to, started or asked before it is needed.
 
         `config`: a Config, or mem0's dictionary; None reads the environment (`Config.from_env`).
         The others go before what it says. `embedder`, `llm` and `reranker`: an Endpoint, or an
         object of your own (`memlayer_pg.models.adapters` and `.rerank` say what it needs).
+        `pool`: connections of yours in place of ours and of `dsn`: a psycopg_pool pool or a
+        SQLAlchemy engine (async ones for AsyncMemory), which is left for you to close.
         ConfigError for what cannot be used.
         """
         if config is None:
@@ -59,6 +65,7 @@ class Core:
             )
         self._settings = config.with_(
             dsn=dsn,
+            read_dsn=read_dsn,
             tenant=tenant,
             embedder=embedder if isinstance(embedder, Endpoint) else None,
             llm=llm if isinstance(llm, Endpoint) else None,
@@ -74,12 +81,16 @@ class Core:
         )
         self.reranker: Any = reranker_for(self._settings)
         self._known: dict[tuple[Any, ...], Known] = {}
+        self._replica = (
+            Replica(self._settings.read_your_writes) if self._settings.read_dsn else None
+        )
         self._server: Any = None
         self._starting = threading.Lock()
+        self._lent = pool
         self._wire()
 
     def _wire(self) -> None:
-        """Make what differs between the two: the pool."""
+        """Make what differs between the two: the pools."""
         raise NotImplementedError
 
     @classmethod
@@ -113,6 +124,8 @@ class Core:
     @property
     def location(self) -> str:
         """Where the memories are kept: the database without its password, or the folder."""
+        if self._lent is not None:
+            return f"what {type(self._lent).__name__} connects to"
         if self._settings.dsn is not None:
             return public(self._settings.dsn)
         from memlayer_pg import embedded
@@ -158,6 +171,8 @@ class Core:
 
     def _known_dsn(self) -> str | None:
         """The database to connect to, when nothing has to be started for it."""
+        if self._lent is not None:
+            return ""
         server = self._server
         return self._settings.dsn if server is None else server.dsn
 
@@ -169,6 +184,11 @@ class Core:
             log.warning("the Postgres of our own was gone and is started again")
             dsn: str = self._server.dsn
             return dsn
+
+    def _may_have_written(self, call: Call) -> None:
+        """Let reads of ours wait until the replica has it."""
+        if self._replica is not None and call.function not in READS:
+            self._replica.wrote()
 
     def _stop_server(self) -> None:
         with self._starting:

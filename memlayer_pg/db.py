@@ -196,6 +196,24 @@ async def perform_async(
             return await cursor.fetchall()
 
 
+def rows(
+    conn: psycopg.Connection[Any], query: bytes, args: Mapping[str, Any] | None = None
+) -> list[Row]:
+    """The rows of a query that is no call."""
+    with translated(), Cursor(conn, row_factory=dict_row) as cursor:
+        return cursor.execute(query, args, prepare=False).fetchall()
+
+
+async def rows_async(
+    conn: psycopg.AsyncConnection[Any], query: bytes, args: Mapping[str, Any] | None = None
+) -> list[Row]:
+    """`rows`, awaited."""
+    with translated():
+        async with AsyncCursor(conn, row_factory=dict_row) as cursor:
+            await cursor.execute(query, args, prepare=False)
+            return await cursor.fetchall()
+
+
 @contextmanager
 def translated() -> Iterator[None]:
     """Turn psycopg's errors into ours, by SQLSTATE; never by what their message says."""

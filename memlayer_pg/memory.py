@@ -42,11 +42,13 @@ from memlayer_pg.effects import (
     Wait,
     run,
 )
-from memlayer_pg.errors import DatabaseError
+from memlayer_pg.errors import DatabaseError, MemlayerError
 from memlayer_pg.handshake import HANDSHAKE
+from memlayer_pg.lent import Lent
 from memlayer_pg.models import rerank as rerankers
 from memlayer_pg.moving import flow as moving
 from memlayer_pg.pool import Pool
+from memlayer_pg.replica import POSITION, REPLAYED, Replica
 from memlayer_pg.writing import Prepared
 
 T = TypeVar("T")
@@ -62,7 +64,8 @@ class Memory(Core):
     """
 
     def _wire(self) -> None:
-        self._pool = Pool(self._settings)
+        self._pool: Pool | Lent = Pool(self._settings) if self._lent is None else Lent(self._lent)
+        self._read_pool = Pool(self._settings)
 
     def add(
         self,
@@ -212,7 +215,7 @@ class Memory(Core):
         scored as then; it goes without `reference_date`, and is HistoryTooShort where retention
         took that history away. Other keywords are let pass, as mem0 does.
         """
-        return self._run(
+        return self._read(
             flows.search(
                 self._store,
                 query,
@@ -244,7 +247,7 @@ class Memory(Core):
         connection: Any = None,
     ) -> dict[str, Any]:
         """`search` by words and names alone: no embedder is asked, no threshold applies."""
-        return self._run(
+        return self._read(
             flows.keyword_search(
                 self._store, query, top_k=top_k, filters=filters, show_expired=show_expired
             ),
@@ -255,11 +258,11 @@ class Memory(Core):
         self, memory_id: str, *, top_k: int = TOP_K, connection: Any = None
     ) -> dict[str, Any]:
         """The memories nearest to this one in its scope, as `search` gives them."""
-        return self._run(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
+        return self._read(flows.similar_to(self._store, memory_id, top_k=top_k), connection)
 
     def get(self, memory_id: str, *, connection: Any = None) -> dict[str, Any] | None:
         """One memory, expired or not; None when there is none of this id."""
-        return self._run(flows.get(self._store, memory_id), connection)
+        return self._read(flows.get(self._store, memory_id), connection)
 
     def get_all(
         self,
@@ -280,7 +283,7 @@ class Memory(Core):
         are more, the result has `next`, to be given as `after` for the next page. `with_total`: add
         `total`, how many there are in all. Other keywords are let pass, as mem0 does.
         """
-        return self._run(
+        return self._read(
             flows.get_all(
                 self._store,
                 filters=filters,
@@ -612,7 +615,7 @@ class Memory(Core):
 
     def history(self, memory_id: str, *, connection: Any = None) -> list[dict[str, Any]]:
         """What happened to one memory, oldest first, also when it is gone; [] for an unknown id."""
-        return self._run(flows.history(self._store, memory_id), connection)
+        return self._read(flows.history(self._store, memory_id), connection)
 
     def belongs_to(
         self,
@@ -630,7 +633,7 @@ class Memory(Core):
         ScopeMissing, a ValueError, when no id of a scope is given.
         """
         flow = flows.belongs_to(self._store, memory_id, user_id, agent_id, run_id)
-        return self._run(flow, connection)
+        return self._read(flow, connection)
 
     def changes_since(
         self, cursor: str | None = None, limit: int = feed.LIMIT, *, connection: Any = None
@@ -664,7 +667,7 @@ class Memory(Core):
         connection: Any = None,
     ) -> list[dict[str, Any]]:
         """Every user, agent and run that has memories, with how many; ids narrow it to theirs."""
-        return self._run(flows.scopes(self._store, user_id, agent_id, run_id), connection)
+        return self._read(flows.scopes(self._store, user_id, agent_id, run_id), connection)
 
     def metadata_values(
         self,
@@ -680,7 +683,7 @@ class Memory(Core):
         `show_expired`: as in `get_all`. `memories`: how many have the value.
         """
         flow = flows.metadata_values(self._store, key, filters=filters, show_expired=show_expired)
-        return self._run(flow, connection)
+        return self._read(flow, connection)
 
     def reset(self, *, actor: str | None = None, connection: Any = None) -> None:
         """Forget everything of this tenant: memories, history, messages, entities."""
@@ -689,6 +692,7 @@ class Memory(Core):
     def close(self) -> None:
         """Close the connections to Postgres and to the models; may be repeated."""
         self._pool.close()
+        self._read_pool.close()
         self._embedder.close()
         if self._chat is not None:
             self._chat.close()
@@ -712,10 +716,23 @@ class Memory(Core):
             return run(flow, self._perform)
         return run(flow, partial(self._perform, given=connections.blocking(connection)))
 
-    def _perform(self, effect: Effect, given: psycopg.Connection[Any] | None = None) -> Any:
+    def _read(self, flow: Flow[T], connection: object) -> T:
+        """`_run` for what only reads: by a replica, where there is one."""
+        if connection is not None or self._replica is None:
+            return self._run(flow, connection)
+        return run(flow, partial(self._perform, replica=self._replica))
+
+    def _perform(
+        self,
+        effect: Effect,
+        given: psycopg.Connection[Any] | None = None,
+        replica: Replica | None = None,
+    ) -> Any:
         match effect:
             case Call() if given is not None:
                 return self._call(given, effect, joined=True)
+            case Call() if replica is not None:
+                return self._from_replica(replica, effect)
             case Call():
                 return self._transaction(effect)
             case Embed():
@@ -741,11 +758,40 @@ class Memory(Core):
             try:
                 # Lent for the length of one statement: never while a model is at work.
                 with self._pool.connection(self._dsn(), self._revived) as conn:
-                    return self._call(conn, call)
+                    try:
+                        return self._call(conn, call)
+                    finally:
+                        self._may_have_written(call)
             except DatabaseError as error:
                 attempts += 1
-                seconds = retrying.pause(error, attempts)
+                seconds = retrying.pause(error, attempts, call)
             time.sleep(seconds)
+
+    def _from_replica(self, replica: Replica, call: Call) -> list[Row]:
+        if not replica.rests:
+            assert self._settings.read_dsn is not None  # or there were no replica
+            try:
+                with self._read_pool.connection(self._settings.read_dsn) as conn:
+                    if self._has_our_writes(replica, conn):
+                        return self._call(conn, call)
+            except MemlayerError as error:
+                replica.failed(error)
+        return self._transaction(call)
+
+    def _has_our_writes(self, replica: Replica, conn: psycopg.Connection[Any]) -> bool:
+        if (written := replica.behind(conn)) is None:
+            return True
+        if (position := replica.position(written)) is None:
+            with self._pool.connection(self._dsn(), self._revived) as primary:
+                [position] = db.rows(primary, POSITION)
+            replica.went(written, position)
+        for seconds in replica.pauses():
+            [reached] = db.rows(conn, REPLAYED, position)
+            if reached["done"]:
+                replica.caught_up(conn, written)
+                return True
+            time.sleep(seconds)
+        return False
 
     def _call(
         self, conn: psycopg.Connection[Any], call: Call, *, joined: bool = False

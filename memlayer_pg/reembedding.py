@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 
 from memlayer_pg import checks, context, retrying
-from memlayer_pg.effects import Embedded, Flow, Row, Together, Wait, call, embed
+from memlayer_pg.effects import Call, Embedded, Flow, Row, Together, Wait, call, embed
 from memlayer_pg.errors import DatabaseError, InputError
 from memlayer_pg.flows import Store
 
@@ -189,7 +189,7 @@ def _cut_over(store: Store, filling: Filling | None, *, actor: str | None) -> Fl
             row: Row | None = yield Together(closed())
         except DatabaseError as error:  # who met others in a circle begins anew
             attempts += 1
-            yield from _wait(retrying.pause(error, attempts))
+            yield from _wait(retrying.pause(error, attempts, Call("reembed_cut_over")))
             continue
         if row is not None and not row["remaining"]:
             return row

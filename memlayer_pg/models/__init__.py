@@ -1,12 +1,17 @@
 """The models: what turns talk into facts, and texts into vectors.
 
 Whatever they are, a driver uses them through `Embedder` and `Chat`.
+
+And SQLAlchemy's models of the schema, for programs that read it with an ORM: `metadata`, and a
+class for each table (`Memory`, `History`) and view (`Memories`, `Changes`). They are read-only, and
+made when the first of them is asked for. A column named metadata is the attribute `metadata_`.
 """
 
 from __future__ import annotations
 
 import logging
 from collections.abc import Sequence
+from importlib import import_module
 from typing import Any, Protocol
 
 from memlayer_pg.config import Config, Endpoint
@@ -106,3 +111,14 @@ def _is(given: object, *methods: str) -> bool:
     return isinstance(getattr(given, "name", None), str) and all(
         callable(getattr(given, method, None)) for method in methods
     )
+
+
+def __getattr__(name: str) -> Any:
+    """The mapped classes, without loading SQLAlchemy for those who do not use them."""
+    if name == "metadata" or name[0].isupper():
+        mapped = import_module("memlayer_pg.models.mapped")
+        if name == "metadata":
+            return mapped.metadata
+        if name in mapped.classes:
+            return mapped.classes[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
