@@ -26,7 +26,7 @@ from benchmarks import machine, place
 from benchmarks.endpoint import process
 from benchmarks.filling import MODEL
 from benchmarks.progress import bar
-from benchmarks.soak_client import MIX, Call, Client
+from benchmarks.soak_client import MIX, Calls, Client
 from benchmarks.text import Writer
 from benchmarks.timing import quantile
 from memlayer_pg import Config, Endpoint, Memory
@@ -161,14 +161,17 @@ def run(options: SoakOptions) -> dict[str, Any]:
         with psycopg.connect(admin) as conn:
             problems = conn.execute("select * from memlayer.verify()").fetchall()
         failures += [f"verify: {problem}" for problem in problems]
-    calls = [call for client in clients for call in client.calls]
+    rows = [_row(name, [client.calls[name] for client in clients], seconds) for name in MIX]
+    errors = sum(
+        (calls.errors for client in clients for calls in client.calls.values()), Counter[str]()
+    )
     return {
         "about": about,
         "soak": {
             "options": asdict(options),
-            "operations": [row for name in MIX if (row := _row(name, calls, seconds))],
-            "errors": dict(Counter(call.error for call in calls if call.error)),
-            "calls": len(calls),
+            "operations": [row for row in rows if row],
+            "errors": dict(errors),
+            "calls": sum(row["calls"] for row in rows if row),
             "killed": watch.killed,
             "crashed": watch.crashed,
             "unsure": sum(len(client.ledger.unsure) + client.ledger.strays for client in clients),
@@ -199,18 +202,18 @@ def _left(admin: str) -> int:
     return len(pids)
 
 
-def _row(operation: str, calls: list[Call], seconds: float) -> dict[str, Any] | None:
+def _row(operation: str, made: list[Calls], seconds: float) -> dict[str, Any] | None:
     """Milliseconds of the calls that went well, in the first part of the time and in the last."""
-    mine = [call for call in calls if call.operation == operation]
-    well = [call for call in mine if not call.error]
-    first = [call.took for call in well if call.begun < seconds / PARTS]
-    last = [call.took for call in well if call.begun > seconds * (PARTS - 1) / PARTS]
+    well = [call for calls in made for call in zip(calls.begun, calls.took, strict=True)]
+    failed = sum(calls.errors.total() for calls in made)
+    first = [took for begun, took in well if begun < seconds / PARTS]
+    last = [took for begun, took in well if begun > seconds * (PARTS - 1) / PARTS]
     if not first or not last:
         return None
     return {
         "operation": operation,
-        "calls": len(mine),
-        "errors": len(mine) - len(well),
+        "calls": len(well) + failed,
+        "errors": failed,
         "median_first_ms": statistics.median(first) * 1000,
         "median_last_ms": statistics.median(last) * 1000,
         "p95_first_ms": quantile(first, 0.95) * 1000,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 import threading
 import time
+from array import array
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -14,18 +16,21 @@ from memlayer_pg import DatabaseError, Memory, MemoryNotFound
 
 MIX = {"search": 45, "add": 10, "add_verbatim": 15, "update": 15, "delete": 8, "restore": 7}
 """Of a hundred calls."""
+KEPT = 300
+"""Of the deleted memories of a user, how many are known."""
 PAUSE = 0.2
 """Seconds after a call that failed."""
 
 
-@dataclass(frozen=True)
-class Call:
-    """One call: seconds since the begin, and how it ended ("" when it was well)."""
+@dataclass
+class Calls:
+    """The calls of one operation: when those that went well began, in seconds since the begin, and
+    how long they took; and what the others ended with. Small, for the memory of this process is
+    measured."""
 
-    operation: str
-    begun: float
-    took: float
-    error: str
+    begun: array[float] = field(default_factory=lambda: array("d"))
+    took: array[float] = field(default_factory=lambda: array("d"))
+    errors: Counter[str] = field(default_factory=Counter)
 
 
 @dataclass
@@ -33,7 +38,7 @@ class Ledger:
     """What one client knows of its user's memories.
 
     `unsure` are ids whose last call was cut off: it may have been done or not. `strays` counts the
-    calls whose new memories, if any, have ids that nobody was told.
+    calls whose new memories, if any, have ids that nobody was told. `deleted`: the last ones only.
     """
 
     user: str
@@ -64,7 +69,7 @@ class Client:
         self, memory: Memory, writer: Writer, number: int, seed: int, memories: int
     ) -> None:
         self.ledger = Ledger(f"user{number}")
-        self.calls: list[Call] = []
+        self.calls = {operation: Calls() for operation in MIX}
         self._memory = memory
         self._writer = writer
         self._memories = memories
@@ -80,9 +85,13 @@ class Client:
             except DatabaseError as caught:
                 error = f"{type(caught).__name__} {caught.sqlstate or 'connection lost'}"
             took = time.perf_counter() - begun
-            self.calls.append(Call(operation, begun - begin, took, error))
+            calls = self.calls[operation]
             if error:
+                calls.errors[error] += 1
                 time.sleep(PAUSE)
+            else:
+                calls.begun.append(begun - begin)
+                calls.took.append(took)
 
     def _next(self) -> str:
         full = len(self.ledger.texts) > self._memories
@@ -132,6 +141,9 @@ class Client:
         id_ = self._chance.choice(list(self.ledger.texts))
         if self._sure(id_, lambda: self._memory.delete(id_)):
             self.ledger.deleted[id_] = self.ledger.texts.pop(id_)
+            if len(self.ledger.deleted) > KEPT:
+                oldest = next(iter(self.ledger.deleted))
+                del self.ledger.deleted[oldest]
 
     def _restore(self) -> None:
         id_ = self._chance.choice(list(self.ledger.deleted))
