@@ -133,6 +133,7 @@ def run(options: SoakOptions) -> dict[str, Any]:
                 max_size=options.clients,
             )
         )
+        until.callback(memory.close)
         writer = Writer(options.seed, 1000)
         clients = [
             Client(memory, writer, number, options.seed, options.memories)
@@ -151,6 +152,7 @@ def run(options: SoakOptions) -> dict[str, Any]:
             stop.set()
             for job in jobs:
                 job.result()
+        _recovered(admin)
         failures = [
             line for client in clients for line in client.ledger.wrong(_stored(admin, client))
         ]
@@ -181,6 +183,17 @@ def run(options: SoakOptions) -> dict[str, Any]:
             "failures": failures,
         },
     }
+
+
+def _recovered(admin: str) -> None:
+    """Wait until the server takes connections: the last crash may be a moment old."""
+    for _ in range(600):
+        try:
+            psycopg.connect(admin).close()
+        except psycopg.OperationalError:
+            time.sleep(0.1)
+        else:
+            return
 
 
 def _stored(admin: str, client: Client) -> dict[str, str]:

@@ -198,7 +198,7 @@ def test_a_long_load_with_kills_keeps_every_promise(tmp_path: Path) -> None:
     )
     result = found["soak"]
     assert result["failures"] == []
-    assert result["killed"] > 2
+    assert result["killed"] >= 1
     assert result["crashed"] >= 1
     assert result["connections_left"] == 0
     assert {"search", "add_verbatim", "update"} <= {
