@@ -173,7 +173,8 @@ def run(options: SoakOptions) -> dict[str, Any]:
             "options": asdict(options),
             "operations": [row for row in rows if row],
             "errors": dict(errors),
-            "calls": sum(row["calls"] for row in rows if row),
+            "calls": errors.total()
+            + sum(len(calls.took) for client in clients for calls in client.calls.values()),
             "killed": watch.killed,
             "crashed": watch.crashed,
             "unsure": sum(len(client.ledger.unsure) + client.ledger.strays for client in clients),
