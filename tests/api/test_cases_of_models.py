@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import time
 from typing import Any
 
 import pytest
@@ -19,6 +20,8 @@ from memlayer_pg.errors import (
 from tests.api.harness import Make, model
 from tests.api.test_reading import ANN, found, say
 from tests.endpoint import Endpoint, refusal
+from tests.models.answers import READABLE
+from tests.models.test_matrix import SILENCE
 
 pytestmark = pytest.mark.usefixtures("consistent")
 
@@ -64,7 +67,8 @@ def test_after_another_embedder_every_call_says_so_and_stores_nothing(  # B093
 def test_nothing_to_store_is_told_apart_from_each_way_to_fail(  # B116
     make: Make, endpoint: Endpoint, counts: Any
 ) -> None:
-    gone = Endpoint()
+    with Endpoint() as gone:
+        pass  # nobody listens there any more
     failing: list[tuple[Any, dict[str, Any]]] = [
         (refusal(401, "wrong key"), {"status": 401}),
         ("I would rather not.", {"reason": "unreadable"}),
@@ -76,15 +80,50 @@ def test_nothing_to_store_is_told_apart_from_each_way_to_fail(  # B116
         with pytest.raises(LLMError) as caught:
             memory.add("I like tea", user_id="ann")
         assert caught.value.details == details
-    down = make(llm=model(gone, max_retries=0, timeout=0.2))
+    down = make(llm=model(gone, max_retries=0))
     with pytest.raises(LLMError, match="no answer from") as caught:
         down.add("I like tea", user_id="ann")
     assert caught.value.details == {}
-    gone._server.server_close()
     assert counts() == (0, 0, 0, 0, 0)
     endpoint.reply('{"facts": []}')
     assert memory.add("I like tea", user_id="ann") == {"results": []}
     assert [said["content"] for said in memory.messages(user_id="ann")] == ["I like tea"]
+
+
+def test_every_shape_of_an_answer_is_stored_as_its_texts(  # B101, B102, B104, B113, B114, B115
+    make: Make, endpoint: Endpoint, counts: Any
+) -> None:
+    memory = make(llm=model(endpoint, max_retries=0))
+    for number, (name, (answer, texts)) in enumerate(READABLE.items()):
+        endpoint.reply(answer)
+        who = {"user_id": f"user-{number}"}
+        assert (name, found(memory.add("hello", **who))) == (name, texts)
+        assert sorted(found(memory.get_all(filters=who))) == sorted(texts), name
+    before = counts()
+    for name, answer in SILENCE.items():
+        endpoint.reply(answer)
+        with pytest.raises(LLMError, match=r"^LLM extraction failed: "):
+            memory.add(f"hello {name}", user_id="ann")
+    assert counts() == before
+
+
+def test_instructions_of_ones_own_keep_the_form_of_the_answer(  # B110
+    make: Make, endpoint: Endpoint
+) -> None:
+    def strict(request: dict[str, Any]) -> Any:
+        told = "".join(message["content"] for message in request["messages"])
+        if "response_format" in request and "json" not in told.lower():
+            return refusal(400, "'messages' must contain the word 'json' in some form")
+        return '{"facts": ["Ann skis {0} %s"]}'
+
+    endpoint.chat = strict
+    memory = make(custom_instructions="Extract hobbies. {x} {0} %s %(y)s")
+    assert found(memory.add("I ski {0} %s", user_id="ann")) == ["Ann skis {0} %s"]
+    assert "Extract hobbies. {x} {0} %s %(y)s" in endpoint.prompts[0]
+    assert "I ski {0} %s" in endpoint.prompts[0]
+    stored = memory.add("I ski", user_id="bob", prompt="Nothing but {sports}")
+    assert found(stored) == ["Ann skis {0} %s"]
+    assert "Nothing but {sports}" in endpoint.prompts[1]
 
 
 def test_an_add_whose_embedder_hung_up_can_be_made_again(  # B117
@@ -105,6 +144,23 @@ def test_an_add_whose_embedder_hung_up_can_be_made_again(  # B117
     for stored in (1, 0):
         assert len(memory.add("I like tea", user_id="ann")["results"]) == stored
     assert counts()[:2] == (1, 1)
+
+
+def test_a_closed_memory_leaves_no_connection_to_its_models(  # B097
+    make: Make, endpoint: Endpoint
+) -> None:
+    endpoint.facts("Ann likes tea")
+    with Endpoint() as other:
+        memory = make(embedder=model(other))
+        memory.add("I like tea", user_id="ann")
+        assert (endpoint.connected, other.connected) == (1, 1)
+        if memory.is_async:
+            memory.run(memory.memory.aclose())
+        else:
+            memory.memory.close()
+        for server in (endpoint, other):
+            while server.connected:
+                time.sleep(0.01)
 
 
 def test_what_only_looks_like_a_secret_is_kept_and_what_is_one_is_shown_nowhere(  # B099

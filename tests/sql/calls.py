@@ -42,3 +42,9 @@ def consistent(conn: Connection) -> bool:
     """Whether verify finds nothing but memories that wait for a vector."""
     problems = {row["problem"] for row in call(conn, "verify")}
     return problems <= {"the memory waits for its vector"}
+
+
+def scanned(conn: Connection, name: str) -> int:
+    """How often this transaction scanned an index, or read a table from end to end."""
+    conn.execute("select pg_stat_clear_snapshot()")
+    return int(one(conn, "select pg_stat_get_xact_numscans(%s::regclass)", f"memlayer.{name}"))
