@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from memlayer_pg import errors
 from tests.conftest import create, drop, named
-from tests.sql.calls import Connection, add, call, one, scanned
+from tests.sql.calls import Connection, add, call, one, rows_read, scanned
 
 WORDS = [f"word{n}" for n in range(300)]
 
@@ -216,7 +216,7 @@ def test_no_path_reads_another_tenants_rows_or_a_table_from_end_to_end(large: Co
 
 
 @pytest.mark.parametrize("lead", ["user_id", "run_id"])
-def test_nothing_that_names_its_scope_reads_a_table_from_end_to_end(
+def test_nothing_that_names_its_scope_reads_the_rest_of_a_table(
     large: Connection, lead: str
 ) -> None:  # B138
     who = {lead: "small"}
@@ -239,9 +239,10 @@ def test_nothing_that_names_its_scope_reads_a_table_from_end_to_end(
     ]
     tables = ("memory", "entity", "mention", "link", "history", "message")
     for function, arguments in calls:
-        before = [scanned(large, table) for table in tables]
+        before = {table: rows_read(large, table) for table in tables}
         call(large, function, **arguments)
-        assert [scanned(large, table) for table in tables] == before, function
+        for table in tables:
+            assert rows_read(large, table) - before[table] < 500, (function, table)
 
 
 def test_the_exact_path_reads_the_scope_index_and_the_large_one_the_word_index(
