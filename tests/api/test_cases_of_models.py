@@ -170,7 +170,11 @@ def test_what_only_looks_like_a_secret_is_kept_and_what_is_one_is_shown_nowhere(
     secret = {"password": "hidden-1", "sslpassword": "hidden-2"}
     with caplog.at_level(logging.DEBUG):
         schema.migrate(make_conninfo(empty, **secret))
-        keys = {"api_key": "hidden-3", "base_url": endpoint.base_url, "headers": {"x": "hidden-4"}}
+        keys: dict[str, Any] = {
+            "api_key": "hidden-3",
+            "base_url": endpoint.base_url,
+            "headers": {"x": "hidden-4"},
+        }
         memory = make(
             dsn=make_conninfo(live, **secret),
             llm=Settings(model="m", max_tokens=50, **keys),
