@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -43,7 +44,7 @@ def test_after_another_embedder_every_call_says_so_and_stores_nothing(  # B093
     before = counts()
     endpoint.dimensions = dimensions
     new = make(embedder=Settings(model=name, base_url=endpoint.base_url, api_key="k"))
-    calls = [
+    calls: list[Callable[[], Any]] = [
         lambda: new.add("I like rum", user_id="ann"),
         lambda: new.add("I like rum", user_id="ann", infer=False),
         lambda: new.search("tea", filters=ANN),
@@ -100,8 +101,8 @@ def test_every_shape_of_an_answer_is_stored_as_its_texts(  # B101, B102, B104, B
         assert (name, found(memory.add("hello", **who))) == (name, texts)
         assert sorted(found(memory.get_all(filters=who))) == sorted(texts), name
     before = counts()
-    for name, answer in SILENCE.items():
-        endpoint.reply(answer)
+    for name, silence in SILENCE.items():
+        endpoint.reply(silence)
         with pytest.raises(LLMError, match=r"^LLM extraction failed: "):
             memory.add(f"hello {name}", user_id="ann")
     assert counts() == before
