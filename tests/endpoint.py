@@ -82,6 +82,11 @@ class Endpoint:
         return f"{self.address}/v1"
 
     @property
+    def connected(self) -> int:
+        """How many connections clients keep open."""
+        return len(self._server._open)
+
+    @property
     def chats(self) -> list[dict[str, Any]]:
         """The JSON of the chat requests so far."""
         return [r.json for r in self.requests if r.path.endswith("/chat/completions")]

@@ -5,9 +5,11 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import psycopg
 import pytest
 
 from memlayer_pg.errors import (
+    DatabaseError,
     EmbeddingError,
     EmbeddingMismatch,
     IdempotencyConflict,
@@ -138,6 +140,7 @@ def test_parts_that_are_no_text_are_left_out(memory: Any, caplog: Any) -> None: 
     assert stored["memory"] == "My dog is called Pixel and he is two"
     assert "image_url" in caplog.text
     assert "AAAA" not in caplog.text
+    assert [said["content"] for said in memory.messages(user_id="u")] == [stored["memory"]]
 
 
 @pytest.mark.parametrize("infer", [True, False])
@@ -175,6 +178,8 @@ def test_tool_calls_without_content_are_no_messages(memory: Any, endpoint: Any) 
     ]
     assert "book it" in endpoint.prompts[0]
     assert "tool_result" not in endpoint.prompts[0]
+    stored = memory.add(messages, user_id="v", infer=False)["results"]
+    assert [item["memory"] for item in stored] == ["book it", "21C"]
 
 
 def test_an_empty_extraction_keeps_the_messages(memory: Any, counts: Any) -> None:
@@ -207,6 +212,26 @@ def test_known_memories_are_shown_by_number_and_linked_by_id(
         "select memory_id::text, linked_id::text, kind from memlayer.link where tenant = %(tenant)s"
     )
     assert links == [(new["id"], old["id"], "updates")]
+
+
+def test_a_correction_said_in_a_conversation_is_what_every_reader_shows(
+    memory: Any, endpoint: Any, sql: Any
+) -> None:  # B067
+    endpoint.facts("Ann sits in seat 12C")
+    memory.add("seat 12C", user_id="ann")
+    link = [{"id": 0, "kind": "updates"}]
+    endpoint.facts({"text": "Ann sits in seat 14A", "links": link})
+    [new] = memory.add("no, 14A", user_id="ann")["results"]
+    ann = {"user_id": "ann"}
+    for query in ("Ann sits in seat", "Ann sits in seat 12C"):
+        first, second = memory.search(query, filters=ann)["results"]
+        assert (first["memory"], second["superseded_by"]) == ("Ann sits in seat 14A", new["id"])
+    [current] = memory.search("seat", filters=ann, include_superseded=False)["results"]
+    assert current["id"] == new["id"]
+    assert memory.get_all(filters=ann)["results"][0]["id"] == new["id"]
+    assert sql("select text from memlayer.memories where tenant = %(tenant)s and is_current") == [
+        ("Ann sits in seat 14A",)
+    ]
 
 
 def test_nothing_of_another_user_is_put_into_a_prompt(memory: Any, endpoint: Any) -> None:
@@ -286,13 +311,42 @@ def test_a_fact_the_database_refuses_takes_the_others_with_it(
     assert counts() == (0, 0, 0, 0, 0)
 
 
+def test_a_fact_a_trigger_refuses_takes_the_others_with_it(
+    make: Any, endpoint: Any, database: str
+) -> None:  # B005
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            "create function refuse() returns trigger language plpgsql as $$"
+            " begin raise exception 'not this one'; end $$;"
+            " create trigger refuse before insert on memlayer.memory for each row"
+            " when (new.text like '%boom%') execute function refuse()"
+        )
+        memory = make(dsn=database)
+        endpoint.facts("Ann likes tea", "boom", {"text": "in Oslo", "entities": [{"name": "Oslo"}]})
+        with pytest.raises(DatabaseError, match="not this one"):
+            memory.add("hello", user_id="u")
+        for table in ("memory", "history", "entity", "message", "change"):
+            assert conn.execute(f"select from memlayer.{table}".encode()).fetchall() == [], table
+        endpoint.facts("Ann likes tea", "Ann lives in Oslo")
+        stored = memory.add("hello", user_id="u")["results"]
+        assert [memory.get(item["id"])["memory"] for item in stored] == [
+            "Ann likes tea",
+            "Ann lives in Oslo",
+        ]
+
+
 @pytest.mark.parametrize("text", ["👩‍👩‍👧‍👦 loves 🍜 — “quotes” İstanbul ß ﷽", "$$ \\ %s {} ' --"])
-def test_text_is_kept_code_point_by_code_point(memory: Any, sql: Any, text: str) -> None:
+def test_text_is_kept_code_point_by_code_point(memory: Any, sql: Any, text: str) -> None:  # B136
     [stored] = memory.add(text, user_id="u", infer=False)["results"]
     assert stored["memory"] == memory.get(stored["id"])["memory"] == text
     assert memory.history(stored["id"])[0]["new_memory"] == text
     assert sql("select text from memlayer.memory where tenant = %(tenant)s") == [(text,)]
     assert memory.messages(user_id="u")[0]["content"] == text
+    assert memory.search(text, filters={"user_id": "u"})["results"][0]["memory"] == text
+    memory.update(stored["id"], "x")
+    memory.update(stored["id"], text)
+    assert memory.history(stored["id"])[-1]["new_memory"] == text
+    assert sql("select text from memlayer.memories where tenant = %(tenant)s") == [(text,)]
 
 
 def test_a_text_of_five_megabytes_is_stored(memory: Any) -> None:

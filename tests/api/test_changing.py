@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -181,6 +182,29 @@ def test_a_reset_forgets_all_of_a_tenant_and_nothing_of_another(
     memory.add("after", user_id="ann")
     assert "before the reset" not in endpoint.prompts[-1]
     other.reset()
+
+
+@pytest.mark.parametrize("kind", ["sync"], indirect=True)
+def test_a_reset_among_adds_takes_all_or_nothing_of_each(
+    make: Any, endpoint: Any, counts: Any
+) -> None:  # B130
+    memory = make(max_size=5)
+    endpoint.facts({"text": "Ann likes tea", "entities": [{"name": "Ann", "type": "person"}]})
+
+    def adds(number: int) -> None:
+        for step in range(10):
+            memory.add(f"{number} {step}", user_id=f"ann-{number}")
+            say(memory, f"{number} {step}", user_id=f"bob-{number}")
+
+    with ThreadPoolExecutor(4) as threads:
+        doing = [threads.submit(adds, number) for number in range(4)]
+        while not all(done.done() for done in doing):
+            memory.reset()
+        for done in doing:
+            done.result()
+    memory.reset()
+    assert counts()[:4] == (0, 0, 0, 0)
+    assert len(memory.add("I like tea", user_id="ann")["results"]) == 1
 
 
 def test_talking_to_a_memory_is_not_there_as_in_mem0(memory: Any) -> None:

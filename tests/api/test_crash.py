@@ -89,24 +89,41 @@ sys.addaudithook(guard)
 """
 
 
+USE = """
+    [item] = memory.search("tea", filters={"user_id": "ann"})["results"]
+    memory.update(item["id"], metadata={"seen": (item["metadata"] or {}).get("seen", 0) + 1})
+    print(len(memory.history(item["id"])), "changes,", end=" ")
+    print(len(memory.messages(user_id="ann")), "messages,", item["memory"], flush=True)
+    sys.stdin.read()
+"""
+RELATIONS = "select array_agg(oid order by oid) from pg_class where relkind not in ('t', 'i')"
+
+
 def test_processes_share_all_and_write_no_file_and_call_nobody_else(
-    live: str, tenant: str, endpoint: Any, tmp_path: Any, counts: Any
-) -> None:  # B078
+    live: str, tenant: str, endpoint: Any, tmp_path: Any, counts: Any, sql: Any
+) -> None:  # B078, B100, B152
     endpoint.facts(FACT)
-    program = GUARD + PROGRAM + '    print(memory.search("tea", filters={"user_id": "ann"}))\n'
-    for _ in range(3):
-        done = subprocess.run(
-            [sys.executable, "-B", "-c", program, live, tenant, endpoint.base_url],
-            input="\n",
-            capture_output=True,
+    before = sql(RELATIONS)
+    tmp_path.chmod(0o555)
+    for number in (1, 2, 3):
+        process = subprocess.Popen(
+            [sys.executable, "-B", "-c", GUARD + PROGRAM + USE, live, tenant, endpoint.base_url],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
             text=True,
             cwd=tmp_path,
             env={"PYTHONPATH": ":".join(filter(None, sys.path))},  # no HOME
-            timeout=60,
         )
-        assert done.returncode == 0, done.stderr
-        assert "connected to" not in done.stdout
-        assert "wrote" not in done.stdout
-        assert "Ann likes tea" in done.stdout
-    assert counts() == (1, 1, 1, 3, 3)
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write("\n")
+        process.stdin.flush()
+        said = [process.stdout.readline() for _ in range(3)]
+        # It is killed while its connections are open, and the next one goes on.
+        process.kill()
+        process.communicate()
+        assert said[0] == "ready\n"
+        assert said[2] == f"{number + 1} changes, {number} messages, Ann likes tea\n"
+    assert counts() == (1, 4, 1, 3, 6)
     assert list(tmp_path.iterdir()) == []
+    assert sql(RELATIONS) == before

@@ -10,7 +10,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memlayer_pg import Config, Memory
+from memlayer_pg import Config, Memory, schema
 from tests.api.harness import model
 from tests.api.operations import OPERATIONS, past
 from tests.api.test_reading import ANN, found, say
@@ -70,6 +70,18 @@ def test_threads_take_turns_on_one_connection(pooled: str, tenant: str, endpoint
         list(threads.map(work, range(8)))
         texts = found(one.get_all(filters=ANN, top_k=100))
         assert sorted(texts) == sorted(f"changed {n} {r}" for n in range(8) for r in range(4))
+
+
+def test_the_schema_is_laid_through_it(pgbouncer: Program, empty: str) -> None:  # B150
+    with (
+        temporary_folder() as folder,
+        bouncing(pgbouncer, empty, folder, default_pool_size=2) as dsn,
+    ):
+        schema.migrate(dsn)
+        assert schema.check(dsn) == []
+        schema.migrate(dsn, "base", down=True)
+        schema.migrate(dsn)
+        assert schema.current(dsn) == schema.HEAD
 
 
 STATE = """

@@ -187,7 +187,7 @@ def test_fifty_adds_at_once_are_all_there(  # B073
     assert counts()[:2] == (50, 50)
     texts = found(memory.get_all(filters=ANN, top_k=100))
     assert {text.strip("<>") for text in texts} == {f"marker{n}x" for n in range(50)}
-    for n in (0, 17, 49):
+    for n in range(50):
         assert f"marker{n}x" in found(memory.search(f"marker{n}x", filters=ANN))[0]
 
 

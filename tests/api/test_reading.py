@@ -214,6 +214,20 @@ def test_pages_are_disjoint_complete_and_say_when_there_are_more(memory: Any) ->
     }
 
 
+def test_a_page_that_is_cut_shows_that_there_is_more(memory: Any) -> None:  # B038
+    say(memory, *(f"line {n}" for n in range(47)))
+    page = memory.get_all(filters=ANN)
+    assert len(page["results"]) == 20
+    assert page["next"]
+    everything = memory.get_all(filters=ANN, top_k=1000)
+    assert len(everything["results"]) == 47
+    assert "next" not in everything
+    memory.delete(page["results"][-1]["id"])
+    rest = memory.get_all(filters=ANN, top_k=1000, after=page["next"])["results"]
+    assert rest == everything["results"][20:]
+    assert memory.get_all(filters=ANN, after=page["next"], top_k=27)["results"] == rest
+
+
 def test_a_cursor_that_is_none_is_an_error(memory: Any) -> None:
     for wrong in ("garbage", "5", 5, "\x00"):
         with pytest.raises(ValueError, match=r"(?i)after|cursor|NUL"):
@@ -349,6 +363,17 @@ def test_an_id_may_be_a_number_everywhere(memory: Any) -> None:  # B020
     memory.add("tea", user_id=0, infer=False)
     memory.delete_all(user_id=0)
     assert len(memory.get_all(filters={"user_id": "42"})["results"]) == 1
+    memory.delete_all(user_id=42)
+    assert memory.scopes() == []
+    someone = uuid.uuid4()
+    memory.add("rum", user_id=someone, agent_id=7, infer=False)
+    for asked in (someone, str(someone)):
+        assert found(memory.get_all(filters={"user_id": asked, "agent_id": 7})) == ["rum"]
+    for read in (memory.get_all, lambda **given: memory.search("rum", **given)):
+        with pytest.raises(InputError, match="user_id"):
+            read(filters={"user_id": True})
+    with pytest.raises(InputError, match="user_id"):
+        memory.delete_all(user_id=True)
 
 
 def test_two_tenants_do_not_see_each_other(make: Any) -> None:

@@ -15,7 +15,7 @@ import psycopg
 import pytest
 from psycopg.conninfo import conninfo_to_dict, make_conninfo
 
-from memlayer_pg import cluster, requirements, schema
+from memlayer_pg import Memory, cluster, requirements, schema
 from memlayer_pg.errors import ConfigError, DatabaseError, SchemaError
 from tests.catalog import catalog
 from tests.conftest import create, drop
@@ -169,6 +169,28 @@ def test_an_owner_who_is_no_superuser_can_upgrade_and_go_down(owned: str) -> Non
     schema.migrate(owned, "base", down=True)
     schema.migrate(owned)
     assert schema.current(owned) == schema.HEAD
+
+
+def test_nothing_is_made_outside_the_schema_whatever_the_search_path(owned: str) -> None:  # B089
+    outside = """
+      select n.nspname, count(*)
+        from (select pronamespace from pg_proc union all select relnamespace from pg_class
+              union all select typnamespace from pg_type) made (namespace)
+        join pg_namespace n on n.oid = made.namespace
+       where n.nspname not in ('memlayer', 'pg_toast')
+       group by n.nspname"""
+    user = conninfo_to_dict(owned)["user"]
+    with superuser(make_conninfo(owned, user="postgres")) as conn:
+        conn.execute("create extension vector")
+        conn.execute("revoke create on schema public from public")
+        conn.execute(f"create schema {user} authorization {user}")
+        conn.execute(f"alter role {user} set search_path = '$user'")
+        before = dict(conn.execute(outside).fetchall())
+        schema.migrate(owned)
+        assert dict(conn.execute(outside).fetchall()) == before
+    assert schema.check(owned) == []
+    with Memory(dsn=owned) as memory:
+        assert memory.get_all(filters={"user_id": "ann"}) == {"results": []}
 
 
 def test_without_the_extension_the_owner_is_told_what_an_administrator_has_to_run(

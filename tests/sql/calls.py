@@ -42,3 +42,20 @@ def consistent(conn: Connection) -> bool:
     """Whether verify finds nothing but memories that wait for a vector."""
     problems = {row["problem"] for row in call(conn, "verify")}
     return problems <= {"the memory waits for its vector"}
+
+
+def scanned(conn: Connection, name: str) -> int:
+    """How often this transaction scanned an index, or read a table from end to end."""
+    conn.execute("select pg_stat_clear_snapshot()")
+    return int(one(conn, "select pg_stat_get_xact_numscans(%s::regclass)", f"memlayer.{name}"))
+
+
+def rows_read(conn: Connection, table: str) -> int:
+    """How many rows or entries this transaction read of a table and its indexes."""
+    conn.execute("select pg_stat_clear_snapshot()")
+    query = """
+      select sum(pg_stat_get_xact_tuples_returned(read.oid))
+        from (select %s::regclass::oid as oid) as own,
+     lateral (select own.oid union all
+              select indexrelid from pg_index where indrelid = own.oid) as read"""
+    return int(one(conn, query, f"memlayer.{table}"))

@@ -2,7 +2,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.sql.calls import Connection, add, call, consistent, count, one
+import psycopg
+import pytest
+
+from tests.sql.calls import Connection, add, call, consistent, count, one, rows_read
 
 
 def store(
@@ -138,3 +141,41 @@ def test_orphans_are_dropped_once_for_many_deletions(conn: Connection) -> None:
         store(conn, f"fact {n}", "Ann", f"Thing {n}")
     call(conn, "delete_all", user_id="ann")
     assert one(conn, "select count(*) from memlayer.entity") == 0
+
+
+MANY = """
+with remembered as (
+  insert into memlayer.memory (user_id, text)
+  select 'ann', 'fact ' || n from generate_series(1, 700) n
+  returning id, substr(text, 6)::int as number
+), named as (
+  insert into memlayer.entity (user_id, name)
+  select 'ann', 'Thing ' || n from generate_series(1, 35000) n
+  returning id, substr(name, 7)::int as number
+)
+insert into memlayer.mention (memory_id, entity_id)
+select r.id, e.id from remembered r join named e on e.number % 700 + 1 = r.number
+"""
+
+
+@pytest.mark.parametrize("analyzed", [True, False])
+def test_of_35_000_entities_a_deletion_reads_only_those_it_named(  # B140
+    database: str, analyzed: bool
+) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(MANY)
+        gone = store(conn, "Ann met Rome and Thing 7", "Rome", "Thing 7")
+        if analyzed:
+            conn.execute("analyze memlayer.memory, memlayer.entity, memlayer.mention")
+    # A session that knows nothing of what was added.
+    with psycopg.connect(database) as conn:
+        tables = ("memory", "entity", "mention", "link")
+        before = {table: rows_read(conn, table) for table in tables}
+        call(conn, "delete", id=gone)
+        for table in tables:
+            assert rows_read(conn, table) - before[table] < 50, table
+        conn.commit()
+        assert count(conn, "entity") == 35_000
+        assert count(conn, "entity", "name in ('Rome', 'Thing 7')") == 1
+        assert count(conn, "mention") == 35_000
+        assert consistent(conn)

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import json
 
+import psycopg
 import pytest
+from psycopg.conninfo import make_conninfo
 
+from tests.conftest import drop, lay
 from tests.sql.filter_rows import Connection, Row, check, found, path, remember
 
 NUMBERS: list[Row] = [{"n": n} for n in (2, 9, 10, 100, -5, 1e3, 0.5)]
@@ -120,6 +123,47 @@ def test_contains_takes_every_character_literally(
     conn: Connection, filters: Row, right: list[int]
 ) -> None:
     check(conn, NOTES, filters, right)
+
+
+PLACES: list[Row] = [
+    {"in": place} for place in ("İstanbul", "ISTANBUL", "Diyarbak\u0131r", "ΟΔΟΣ", "οδος", "Straße")
+]
+
+
+LETTERS: list[tuple[Row, list[int]]] = [
+    ({"in": {"icontains": "istanbul"}}, [0, 1]),
+    ({"in": {"icontains": "İSTANBUL"}}, [0, 1]),
+    ({"in": {"icontains": "Diyarbakir"}}, []),
+    ({"in": {"icontains": "Οδος"}}, [3, 4]),
+    ({"in": {"icontains": "οδοσ"}}, [3, 4]),
+    ({"in": {"icontains": "STRASSE"}}, []),
+]
+
+
+def test_icontains_compares_letter_by_letter(conn: Connection) -> None:  # B136
+    remember(conn, PLACES)
+    assert [(filters, found(conn, filters)) for filters, _ in LETTERS] == LETTERS
+
+
+def test_icontains_compares_letter_by_letter_where_the_locale_knows_all_of_unicode(
+    server: str,
+) -> None:  # B136
+    with psycopg.connect(server, autocommit=True) as admin:
+        if admin.info.server_version < 180000:
+            pytest.skip("before 18 only ICU has such a locale")
+        admin.execute(
+            "create database all_of_unicode template template0"
+            " locale_provider builtin builtin_locale 'PG_UNICODE_FAST' locale 'C'"
+        )
+    dsn = make_conninfo(server, dbname="all_of_unicode")
+    try:
+        lay(dsn)
+        with psycopg.connect(dsn) as conn:
+            assert conn.execute("select length(lower('İ'))").fetchone() == (2,)
+            remember(conn, PLACES)
+            assert [(filters, found(conn, filters)) for filters, _ in LETTERS] == LETTERS
+    finally:
+        drop(server, dsn)
 
 
 @pytest.mark.parametrize(

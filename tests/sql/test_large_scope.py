@@ -14,7 +14,7 @@ from psycopg.types.json import Jsonb
 
 from memlayer_pg import errors
 from tests.conftest import create, drop, named
-from tests.sql.calls import Connection, add, call, one
+from tests.sql.calls import Connection, add, call, one, rows_read, scanned
 
 WORDS = [f"word{n}" for n in range(300)]
 
@@ -215,6 +215,36 @@ def test_no_path_reads_another_tenants_rows_or_a_table_from_end_to_end(large: Co
                 assert "other" not in json.dumps(scan)
 
 
+@pytest.mark.parametrize("lead", ["user_id", "run_id"])
+def test_nothing_that_names_its_scope_reads_the_rest_of_a_table(
+    large: Connection, lead: str
+) -> None:  # B138
+    who = {lead: "small"}
+    [mine] = add(large, "mine", **{"user_id": None, **who})
+    say = [{"role": "user", "content": "hello"}]
+    ask = {"embedding": vector(random.Random(9)), "model": "toy"}
+    calls: list[tuple[str, dict[str, Any]]] = [
+        ("get_all", {**who, "with_total": True}),
+        ("get_all", {**who, "filters": {"n": 7}}),
+        ("keyword_search", {**who, "query": "word1"}),
+        ("recall_context", {**who, **ask}),
+        ("messages", who),
+        ("add", {**who, "facts": [{"text": "mine"}, {"text": "new"}], "messages": say}),
+        ("get", {"id": mine}),
+        ("history", {"id": mine}),
+        ("similar_to", {"memory_id": mine}),
+        ("update", {"id": mine, "text": "changed"}),
+        ("delete", {"id": mine}),
+        ("delete_all", who),
+    ]
+    tables = ("memory", "entity", "mention", "link", "history", "message")
+    for function, arguments in calls:
+        before = {table: rows_read(large, table) for table in tables}
+        call(large, function, **arguments)
+        for table in tables:
+            assert rows_read(large, table) - before[table] < 500, (function, table)
+
+
 def test_the_exact_path_reads_the_scope_index_and_the_large_one_the_word_index(
     large: Connection,
 ) -> None:
@@ -225,12 +255,6 @@ def test_the_exact_path_reads_the_scope_index_and_the_large_one_the_word_index(
     big = explain(large, query="word1 zeppelin", user_id="big")
     names = {scan.get("Index Name") for scan in scans(big["plan"])}
     assert "memory_document_idx" in names
-
-
-def scanned(conn: Connection, index: str) -> int:
-    """How often an index was scanned in this transaction."""
-    conn.execute("select pg_stat_clear_snapshot()")
-    return int(one(conn, "select pg_stat_get_xact_numscans(%s::regclass)", f"memlayer.{index}"))
 
 
 def test_the_vector_index_serves_the_nearest_of_a_large_scope(large: Connection) -> None:

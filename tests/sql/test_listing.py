@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from memlayer_pg import errors
-from tests.sql.calls import Connection, add, call
+from tests.sql.calls import Connection, add, call, consistent, count, scanned
 
 
 def test_pages_are_disjoint_complete_and_survive_deletions(conn: Connection) -> None:
@@ -90,3 +90,21 @@ def test_delete_all_takes_a_filter_and_whole_scopes_of_any_size(conn: Connection
     assert [row["text"] for row in call(conn, "get_all", user_id="bob")] == ["keep"]
     [events] = conn.execute("select count(*) from memlayer.history where event = 'DELETE'")
     assert events == (255,)
+
+
+def test_ten_thousand_go_in_one_call_with_all_they_named(conn: Connection) -> None:  # B142
+    for start in range(0, 10_000, 1000):
+        numbers = range(start, start + 1000)
+        facts = [{"text": f"fact {n}", "entities": [1, n - start + 2]} for n in numbers]
+        entities = [{"name": "Ann"}, *({"name": f"Thing {n}"} for n in numbers)]
+        add(conn, facts=facts, entities=entities)
+    add(conn, facts=[{"text": "kept", "entities": [1]}], entities=[{"name": "Bob"}], user_id="bob")
+    tables = ("memory", "entity", "mention", "link", "message")
+    before = [scanned(conn, table) for table in tables]
+    assert call(conn, "delete_all", user_id="ann") == [{"deleted": 10_000}]
+    # Not once a row.
+    assert sum(scanned(conn, table) for table in tables) - sum(before) < 10
+    assert (count(conn, "memory"), count(conn, "entity"), count(conn, "mention")) == (1, 1, 1)
+    assert count(conn, "history", "event = 'DELETE'") == 10_000
+    assert count(conn, "change", "operation = 'delete_all' and deleted = 10000") == 1
+    assert consistent(conn)

@@ -126,6 +126,12 @@ def test_an_agents_memory_is_written_from_its_side() -> None:
     assert "An assistant message is not a source of facts about the user" in told()[0]["content"]
 
 
+def test_the_language_of_a_fact_is_that_in_which_it_was_said() -> None:  # B136
+    system, user = told(Message("user", "我每天早上在湖边跑步"))
+    assert "In the language in which it was said. Never translate" in system["content"]
+    assert "我每天早上在湖边跑步" in user["content"]
+
+
 def test_a_procedure_shows_every_message_whole() -> None:
     said = [Message("user", "book it"), Message("tool", "r" * 9_000)]
     system, user = prompts.procedural_messages(conversation=said)
