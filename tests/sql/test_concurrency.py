@@ -313,6 +313,31 @@ def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:
         assert (count(conn, "memory"), count(conn, "change")) == (0, 2)
 
 
+def test_two_forced_undos_at_once_happen_one_after_the_other(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        calls = []
+        for text in ("two", "three", "four"):
+            call(conn, "update", id=memory, text=text)
+            calls.append(call(conn, "changes")[0]["id"])
+        [second] = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=calls[0], force=True),
+            lambda other: call(other, "undo", change_id=calls[1], force=True),
+        )
+        assert (second["outcome"], second["text"], second["version"]) == ("undone", "two", 6)
+        assert [row["new_memory"] for row in call(conn, "history", id=memory)] == [
+            "one", "two", "three", "four", "one", "two",
+        ]  # fmt: skip
+        [same] = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=calls[2], force=True),
+            lambda other: call(other, "undo", change_id=calls[2], force=True),
+        )
+        assert (same["outcome"], same["text"], same["version"]) == ("as before", "three", 7)
+        assert consistent(conn)
+
+
 @pytest.mark.parametrize(("function", "scope"), [("erase", {"user_id": "ann"}), ("reset", {})])
 def test_a_pruning_waits_for_who_takes_all_away_and_holds_nothing_he_needs(
     database: str, function: str, scope: dict[str, Any]
