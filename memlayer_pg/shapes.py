@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from memlayer_pg.effects import Row
+from memlayer_pg.extract import Message
 
 PROMOTED = ("user_id", "agent_id", "run_id", "actor_id", "role", "attributed_to")
 """Columns that are keys of a result only where they hold something."""
@@ -196,10 +197,10 @@ def scope(row: Row) -> dict[str, Any]:
     }
 
 
-def added(rows: list[Row], spoken: Sequence[tuple[str | None, str]] | None) -> dict[str, Any]:
+def added(rows: list[Row], spoken: Sequence[Message] | None) -> dict[str, Any]:
     """What add gives: what was stored and, only where there is something, what was not and why.
 
-    `spoken`: name and role for each fact, where messages were stored word for word.
+    `spoken`: the message of each fact, where they were stored word for word.
     """
     results = []
     skipped = []
@@ -210,7 +211,8 @@ def added(rows: list[Row], spoken: Sequence[tuple[str | None, str]] | None) -> d
             continue
         item["event"] = "ADD"
         if spoken is not None:
-            item["actor_id"], item["role"] = spoken[row["fact"] - 1]
+            message = spoken[row["fact"] - 1]
+            item["actor_id"], item["role"] = message.name, message.role
         results.append(item)
     found: dict[str, Any] = {"results": results}
     if skipped:

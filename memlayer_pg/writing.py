@@ -37,13 +37,14 @@ class Prepared:
     """A write the models have done their part of; `apply` does the rest.
 
     `args`: of the SQL function; None when there is nothing to write and `result` is the answer.
-    `spoken`: name and role for each fact that is stored word for word.
+    `spoken`: the messages, and `is_verbatim` whether they are stored word for word.
     """
 
     function: str = "add"
     args: Mapping[str, Any] | None = None
     result: Mapping[str, Any] = field(default_factory=dict)
-    spoken: tuple[tuple[str | None, str], ...] | None = None
+    spoken: tuple[Message, ...] = ()
+    is_verbatim: bool = False
 
 
 def apply(prepared: Prepared) -> Flow[dict[str, Any]]:
@@ -58,7 +59,12 @@ def apply(prepared: Prepared) -> Flow[dict[str, Any]]:
     rows = yield from call(prepared.function, **prepared.args)
     if prepared.function == "update":
         return {"message": "Memory updated successfully!"}
-    return shapes.added(rows, prepared.spoken)
+    # A request with the same key may have been done first, and in the other way.
+    texts = [row["text"] for row in rows]
+    is_own = texts == [fact["text"] for fact in prepared.args.get("p_facts", ())]
+    said = [message.content for message in prepared.spoken]
+    is_verbatim = prepared.is_verbatim if is_own else texts == said
+    return shapes.added(rows, prepared.spoken if is_verbatim else None)
 
 
 def add(store: Store, messages: object, **given: Any) -> Flow[dict[str, Any]]:
@@ -112,7 +118,9 @@ def prepare_add(
     # Before a model is paid. A call that is under way elsewhere is found when this one writes.
     earlier = None if key is None else (yield from _earlier(store, scope, args))
     if earlier is not None:
-        return Prepared(result=shapes.added(earlier, _speakers(spoken) if is_verbatim else None))
+        # A language model may have come or gone since.
+        was_verbatim = any(row["is_verbatim"] for row in earlier)
+        return Prepared(result=shapes.added(earlier, _stored(spoken) if was_verbatim else None))
     if is_procedure:
         return (yield from _procedure(store, spoken, prompt_, args))
     if is_verbatim:
@@ -197,7 +205,7 @@ def _facts(
         "completion_tokens": generated.completion_tokens,
         "embedding_tokens": tokens,
     }
-    return Prepared(args=args)
+    return Prepared(args=args, spoken=_stored(spoken))
 
 
 def _verbatim(
@@ -227,16 +235,12 @@ def _verbatim(
     embedded = yield from embed(texts + named.names, "document")
     args |= _vectors(facts, named, embedded)
     args["p_usage"] = {"embedding_tokens": embedded.tokens}
-    return Prepared(args=args, spoken=_speakers(spoken))
+    return Prepared(args=args, spoken=stored, is_verbatim=True)
 
 
-def _stored(spoken: list[Message]) -> list[Message]:
-    return [message for message in spoken if message.role != "system"]
-
-
-def _speakers(spoken: list[Message]) -> tuple[tuple[str | None, str], ...]:
-    """Name and role for each memory that is stored word for word."""
-    return tuple((message.name, message.role) for message in _stored(spoken))
+def _stored(spoken: list[Message]) -> tuple[Message, ...]:
+    """What is stored word for word, where that is asked for."""
+    return tuple(message for message in spoken if message.role != "system")
 
 
 def _procedure(

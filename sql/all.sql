@@ -132,6 +132,7 @@
 \ir memory/outcome.sql
 \ir memory/buffer_messages.sql
 \ir memory/lock_memory.sql
+\ir memory/sessions_beside.sql
 \ir memory/recalled.sql
 \ir memory/require_version.sql
 \ir memory/put_back.sql

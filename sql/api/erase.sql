@@ -21,7 +21,13 @@ declare
   v_scope    text := memlayer.scope_predicate('m', p_user_id, p_agent_id, p_run_id);
   -- As its index has them.
   v_session  text := regexp_replace(v_scope, '(m\.\w+_id) ', 'coalesce(\1, '''') ', 'g');
+  -- Deleted memories left their history. It has no index by scope, for which every add would pay: it is
+  -- read through for this.
+  v_gone     text := format(
+    'select array(select m.id from memlayer.memory m where %1$s union select m.memory_id from memlayer.history m where %1$s)', v_scope);
   v_sessions uuid[];
+  v_locked   uuid[];
+  v_came     uuid[];
   v_ids      uuid[];
   v_entities uuid[];
   v_number   bigint;
@@ -35,113 +41,151 @@ begin
   -- By these the trigger knows that no history is to be written.
   perform set_config('memlayer.change_id', v_receipt::text, true), set_config('memlayer.recorded', 'ERASE', true);
 
-  -- Again, where somebody made a new session of the scope meanwhile, which could not be locked.
+  -- Again, where somebody made a new session or reference meanwhile, which could not be locked: from the
+  -- beginning, holding nothing that another could wait for.
   for v_pass in 1..10 loop
-    -- First the sessions, in one order, as every writer does.
-    execute format('select array(select m.id from memlayer.session m where %s order by m.id for update)', v_session)
-      into v_sessions using p_tenant, p_user_id, p_agent_id, p_run_id;
-    execute format('select from memlayer.memory m where %s order by m.id for update', v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id;
-    -- Deleted memories left their history. It has no index by scope, for which every add would pay: it is
-    -- read through here, and once more in the end.
-    execute format(
-      'select array(select m.id from memlayer.memory m where %1$s union select m.memory_id from memlayer.history m where %1$s)', v_scope)
-      into v_ids using p_tenant, p_user_id, p_agent_id, p_run_id;
-    execute format('select array(select m.id from memlayer.entity m where %s)', v_scope)
-      into v_entities using p_tenant, p_user_id, p_agent_id, p_run_id;
+    begin
+      v_left := null;
+      -- First the sessions, in one order, as every writer does; and those of memories elsewhere that refer or
+      -- referred to what goes, for their history is rewritten.
+      execute v_gone into v_ids using p_tenant, p_user_id, p_agent_id, p_run_id;
+      execute format('select array(select m.id from memlayer.session m where %s)', v_session)
+        into v_sessions using p_tenant, p_user_id, p_agent_id, p_run_id;
+      v_locked := v_sessions || memlayer.sessions_beside(p_tenant, v_ids);
+      perform from memlayer.session s where s.tenant = p_tenant and s.id = any (v_locked) order by s.id for update;
+      execute v_gone into v_ids using p_tenant, p_user_id, p_agent_id, p_run_id;
+      -- What came while these locks were waited for is locked in the next round.
+      execute format('select array(select m.id from memlayer.session m where %s)', v_session)
+        into v_came using p_tenant, p_user_id, p_agent_id, p_run_id;
+      if v_pass < 10 and not (v_came || memlayer.sessions_beside(p_tenant, v_ids)) <@ v_locked then
+        v_left := 'session';
+        raise exception using
+          errcode = '55000',
+          message = 'a session has come while others were locked',
+          hint    = 'Call again.';
+      end if;
+      execute format('select from memlayer.memory m where m.id = any ($5) and %s order by m.id for update', v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
+      execute format(
+        $sql$
+        select array(
+          select m.id
+            from memlayer.entity m
+           where %s
+             and not exists (
+               select from memlayer.session s
+                where s.tenant = m.tenant and s.id <> all ($5)
+                  and coalesce(s.user_id, '') = coalesce(m.user_id, '')
+                  and coalesce(s.agent_id, '') = coalesce(m.agent_id, '')
+                  and coalesce(s.run_id, '') = coalesce(m.run_id, '')))
+        $sql$, v_scope)
+        into v_entities using p_tenant, p_user_id, p_agent_id, p_run_id, v_locked;
 
-    -- Frequencies of words, in whatever counted these memories.
-    execute format(
-      $sql$
-      delete from memlayer.scope_statistic s
-       where s.tenant = $1
-         and (s.kind, s.scope_id) in (
-           select i.kind, i.id
-             from (select m.user_id, m.agent_id, m.run_id from memlayer.memory m where %1$s
-                   union
-                   select m.user_id, m.agent_id, m.run_id from memlayer.history m where m.memory_id = any ($5) and %1$s
-                   union
-                   select $2, $3, $4) m
-            cross join lateral (values ('user', m.user_id), ('agent', m.agent_id), ('run', m.run_id)) i (kind, id))
-      $sql$, v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
+      -- Frequencies of words, in whatever counted these memories.
+      execute format(
+        $sql$
+        with counted as (
+          select s.kind, s.scope_id
+            from memlayer.scope_statistic s
+           where s.tenant = $1
+             and (s.kind, s.scope_id) in (
+               select i.kind, i.id
+                 from (select m.user_id, m.agent_id, m.run_id from memlayer.memory m where %1$s
+                       union
+                       select m.user_id, m.agent_id, m.run_id from memlayer.history m where m.memory_id = any ($5) and %1$s
+                       union
+                       select $2, $3, $4) m
+                cross join lateral (values ('user', m.user_id), ('agent', m.agent_id), ('run', m.run_id)) i (kind, id))
+           order by s.kind, s.scope_id
+             for update
+        )
+        delete from memlayer.scope_statistic s
+         using counted c
+         where s.tenant = $1 and s.kind = c.kind and s.scope_id = c.scope_id
+        $sql$, v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
 
-    execute format(
-      'select count(*) from memlayer.mention n join memlayer.memory m on m.tenant = n.tenant and m.id = n.memory_id where %s', v_scope)
-      into v_number using p_tenant, p_user_id, p_agent_id, p_run_id;
-    v_counts[6] := v_counts[6] + v_number;
+      execute format(
+        'select count(*) from memlayer.mention n join memlayer.memory m on m.tenant = n.tenant and m.id = n.memory_id where m.id = any ($5) and %s', v_scope)
+        into v_number using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
+      v_counts[6] := v_number;
 
-    execute format('delete from memlayer.memory m where %s', v_scope) using p_tenant, p_user_id, p_agent_id, p_run_id;
-    get diagnostics v_number = row_count;
-    v_counts[1] := v_counts[1] + v_number;
-    execute format('delete from memlayer.history m where m.memory_id = any ($5) and %s', v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
-    get diagnostics v_number = row_count;
-    v_counts[2] := v_counts[2] + v_number;
-    -- An id may have been used again elsewhere: that history now begins later.
-    update memlayer.history h
-       set event = 'BASELINE', old_state = null, old_embedding = null, old_embedding_model = null, old_mentions = null, old_links = null
-     where h.tenant = p_tenant and h.memory_id = any (v_ids) and h.version > 1 and h.new_state is not null
-       and not exists (
-         select from memlayer.history o where o.tenant = p_tenant and o.memory_id = h.memory_id and o.version < h.version);
-    -- What was linked to one of them and deleted keeps its history, without their ids.
-    update memlayer.history h
-       set old_links = (
-             select jsonb_agg(o.value)
-               from jsonb_array_elements(h.old_links) o
-              where not (o.value ->> 'memory_id')::uuid = any (v_ids) and not (o.value ->> 'linked_id')::uuid = any (v_ids))
-      from (select l.memory_id from memlayer.former_link l where l.tenant = p_tenant and l.linked_id = any (v_ids)
-            union
-            select l.linked_id from memlayer.former_link l where l.tenant = p_tenant and l.memory_id = any (v_ids)) other (id)
-     where h.tenant = p_tenant and h.memory_id = other.id and h.old_links is not null;
-    perform from memlayer.former_link l
-      where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids))
-      order by l.linked_id, l.memory_id, l.kind, l.ended_at
-        for update;
-    delete from memlayer.former_link l
-     where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids));
-    get diagnostics v_number = row_count;
-    v_counts[7] := v_counts[7] + v_number;
+      execute format('delete from memlayer.memory m where m.id = any ($5) and %s', v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
+      get diagnostics v_number = row_count;
+      v_counts[1] := v_number;
+      execute format('delete from memlayer.history m where m.memory_id = any ($5) and %s', v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id, v_ids;
+      get diagnostics v_number = row_count;
+      v_counts[2] := v_number;
+      -- An id may have been used again elsewhere: that history now begins later.
+      update memlayer.history h
+         set event = 'BASELINE', old_state = null, old_embedding = null, old_embedding_model = null, old_mentions = null, old_links = null
+       where h.tenant = p_tenant and h.memory_id = any (v_ids) and h.version > 1 and h.new_state is not null
+         and not exists (
+           select from memlayer.history o where o.tenant = p_tenant and o.memory_id = h.memory_id and o.version < h.version);
+      -- What was linked to one of them and deleted keeps its history, without their ids.
+      update memlayer.history h
+         set old_links = (
+               select jsonb_agg(o.value)
+                 from jsonb_array_elements(h.old_links) o
+                where not (o.value ->> 'memory_id')::uuid = any (v_ids) and not (o.value ->> 'linked_id')::uuid = any (v_ids))
+        from (select l.memory_id from memlayer.former_link l where l.tenant = p_tenant and l.linked_id = any (v_ids)
+              union
+              select l.linked_id from memlayer.former_link l where l.tenant = p_tenant and l.memory_id = any (v_ids)) other (id)
+       where h.tenant = p_tenant and h.memory_id = other.id and h.old_links is not null;
+      perform from memlayer.former_link l
+        where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids))
+        order by l.linked_id, l.memory_id, l.kind, l.ended_at
+          for update;
+      delete from memlayer.former_link l
+       where l.tenant = p_tenant and (l.memory_id = any (v_ids) or l.linked_id = any (v_ids));
+      get diagnostics v_number = row_count;
+      v_counts[7] := v_number;
 
-    execute format('delete from memlayer.entity m where %s', v_scope) using p_tenant, p_user_id, p_agent_id, p_run_id;
-    get diagnostics v_number = row_count;
-    v_counts[5] := v_counts[5] + v_number;
-    -- After the rows themselves, which who stores a vector holds.
-    delete from memlayer.other_vector o where o.tenant = p_tenant and o.id = any (v_ids || v_entities);
-    delete from memlayer.message b where b.tenant = p_tenant and b.session_id = any (v_sessions);
-    get diagnostics v_number = row_count;
-    v_counts[3] := v_counts[3] + v_number;
-    delete from memlayer.session s where s.tenant = p_tenant and s.id = any (v_sessions);
-    get diagnostics v_number = row_count;
-    v_counts[4] := v_counts[4] + v_number;
+      delete from memlayer.entity e where e.tenant = p_tenant and e.id = any (v_entities);
+      get diagnostics v_number = row_count;
+      v_counts[5] := v_number;
+      -- After the rows themselves, which who stores a vector holds.
+      delete from memlayer.other_vector o where o.tenant = p_tenant and o.id = any (v_ids || v_entities);
+      delete from memlayer.message b where b.tenant = p_tenant and b.session_id = any (v_sessions);
+      get diagnostics v_number = row_count;
+      v_counts[3] := v_number;
+      delete from memlayer.session s where s.tenant = p_tenant and s.id = any (v_sessions);
+      get diagnostics v_number = row_count;
+      v_counts[4] := v_number;
 
-    execute format('select from memlayer.change m where %s order by m.id for update', v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id;
-    execute format(
-      $sql$
-      update memlayer.change m
-         set user_id = null, agent_id = null, run_id = null, idempotency_key = null, request_hash = null, result = null,
-             actor = case when m.actor in (m.user_id, m.agent_id, m.run_id) then null else m.actor end
-       where %s
-      $sql$, v_scope)
-      using p_tenant, p_user_id, p_agent_id, p_run_id;
-    get diagnostics v_number = row_count;
-    v_counts[8] := v_counts[8] + v_number;
+      execute format('select from memlayer.change m where %s order by m.id for update', v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id;
+      execute format(
+        $sql$
+        update memlayer.change m
+           set user_id = null, agent_id = null, run_id = null, idempotency_key = null, request_hash = null, result = null,
+               actor = case when m.actor in (m.user_id, m.agent_id, m.run_id) then null else m.actor end
+         where %s
+        $sql$, v_scope)
+        using p_tenant, p_user_id, p_agent_id, p_run_id;
+      get diagnostics v_number = row_count;
+      v_counts[8] := v_number;
 
-    -- Looked for anew, by a statement that sees what others committed meanwhile.
-    select string_agg(format('select %L from memlayer.%I m where %s', t.name, t.name, v_scope), ' union ')
-      into v_left
-      from unnest(array['memory', 'history', 'entity', 'session', 'change']) t (name);
-    execute format('select string_agg(f.name, '', '' order by f.name) from (%s) f (name)', v_left)
-      into v_left using p_tenant, p_user_id, p_agent_id, p_run_id;
-    exit when v_left is null;
+      -- Looked for anew, by a statement that sees what others committed meanwhile.
+      select string_agg(format('select %L from memlayer.%I m where %s', t.name, t.name, v_scope), ' union ')
+        into v_left
+        from unnest(array['memory', 'history', 'entity', 'session', 'change']) t (name);
+      execute format('select string_agg(f.name, '', '' order by f.name) from (%s) f (name)', v_left)
+        into v_left using p_tenant, p_user_id, p_agent_id, p_run_id;
+      exit when v_left is null;
+      raise exception using
+        errcode = '55000',
+        message = format('nothing was erased: others keep writing to the scope (%s)', v_left),
+        hint    = 'Keep the application from writing to it, and call again.';
+    exception
+      when sqlstate '55000' then
+        if v_left is null or v_pass = 10 then
+          raise;
+        end if;
+    end;
   end loop;
-  if v_left is not null then
-    raise exception using
-      errcode = '55000',
-      message = format('nothing was erased: others keep writing to the scope (%s)', v_left),
-      hint    = 'Keep the application from writing to it, and call again.';
-  end if;
 
   update memlayer.receipt r
      set memories = v_counts[1], history = v_counts[2], messages = v_counts[3], sessions = v_counts[4],

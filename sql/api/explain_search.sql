@@ -24,6 +24,7 @@ create or replace function memlayer.explain_search(
   volatile
   security definer
   set search_path from current
+  set enable_seqscan = off
   set jit = off
 as $$
 declare

@@ -27,6 +27,7 @@ create or replace function memlayer.search(
   stable
   security definer
   set search_path from current
+  set enable_seqscan = off
   set jit = off
 as $$
 declare

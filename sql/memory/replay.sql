@@ -18,9 +18,13 @@ begin
       message = 'the idempotency key was used with other input',
       hint    = 'Use a new key for a new request.';
   end if;
-  return v_change.result;
+  return case
+    when v_change.result <> '[]' then (
+      select jsonb_agg(r.value || jsonb_build_object('is_verbatim', v_change.llm is null) order by r.ordinality)
+        from jsonb_array_elements(v_change.result) with ordinality r)
+    else v_change.result end;
 end;
 $$;
 
 comment on function memlayer.replay is
-  'What the call with this idempotency key returned; null when there was none; ML008 when its input was another.';
+  'What the call with this idempotency key returned, and whether it stored words as they were said; null when there was none; ML008 when its input was another.';

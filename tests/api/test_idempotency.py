@@ -76,6 +76,34 @@ def test_of_many_clients_with_one_key_one_adds_and_all_are_told_of_it(
     assert (counts()[0], counts()[1], counts()[4]) == (1, 1, 1)
 
 
+TALK = [
+    {"role": "user", "content": "I am Ann and like tea", "name": "Ann"},
+    {"role": "assistant", "content": "Noted"},
+]
+
+
+@pytest.mark.usefixtures("consistent")
+@pytest.mark.parametrize("facts", [[FACT], [{"text": said["content"]} for said in TALK]])
+@pytest.mark.parametrize("first", ["with", "without"])
+def test_the_answer_is_the_same_when_a_language_model_came_or_went_meanwhile(
+    make: Any, endpoint: Any, counts: Any, first: str, facts: list[dict[str, Any]]
+) -> None:
+    endpoint.facts(*facts)
+    memories = {"with": make(), "without": make(llm=None)}
+    asked = {"messages": TALK, "user_id": "ann", "idempotency_key": "k"}
+    [then] = [way for way in memories if way != first]
+    prepared = memories[then].prepare_add(**asked)  # before the other one wrote
+    answer = memories[first].add(**asked)
+    assert ("role" in answer["results"][0]) == (first == "without")
+    paid, stored = len(endpoint.requests), counts()
+    assert memories[then].add(**asked) == answer
+    late = memories[then].apply(prepared)
+    if facts == [FACT]:  # else nothing tells the two ways apart any more
+        assert late == answer
+    assert [item["id"] for item in late["results"]] == [item["id"] for item in answer["results"]]
+    assert (len(endpoint.requests), counts()) == (paid, stored)
+
+
 @pytest.mark.usefixtures("consistent")
 def test_a_key_belongs_to_its_tenant_and_to_one_scope(make: Any, tenant: str, counts: Any) -> None:
     memory, other = make(llm=None), make(llm=None, tenant=f"{tenant}-other")

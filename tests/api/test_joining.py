@@ -87,6 +87,23 @@ class Application:
         else:
             self._done(conn.execute(sa.text(INSERT), given))
 
+    @contextmanager
+    def savepoint(self, conn: Any, how: str) -> Iterator[None]:
+        """One of the caller's own: how is rollback or commit."""
+        if self._way == "psycopg":
+            self._done(conn.execute("savepoint his"))
+            yield
+            end = "rollback to savepoint his" if how == "rollback" else "release savepoint his"
+            self._done(conn.execute(end))
+            return
+
+        async def started() -> Any:
+            return await conn.begin_nested()
+
+        nested = self._done(started()) if self._runner else conn.begin_nested()
+        yield
+        self._done(getattr(nested, how)())
+
     def end(self, conn: Any, how: str) -> None:
         self._done(getattr(conn, how)())
 
@@ -197,6 +214,33 @@ def test_an_error_of_ours_leaves_the_callers_work_to_be_committed(
         "Ann ordered tea",
         "x",
     ]
+
+
+@pytest.mark.usefixtures("booking", "consistent")
+def test_what_is_done_within_the_callers_savepoint_ends_with_it(
+    application: Application, sql: Any
+) -> None:
+    memory = application.memory
+    with application.connection() as conn:
+        application.book(conn)
+        with application.savepoint(conn, "rollback"):
+            application.book(conn)
+            memory.add("Ann lives in Rome", user_id="ann", infer=False, connection=conn)
+            with pytest.raises(MemoryNotFound):
+                memory.delete(NOBODY, connection=conn)
+            assert found(memory.get_all(filters=ANN, connection=conn)) == ["Ann lives in Rome"]
+        assert found(memory.get_all(filters=ANN, connection=conn)) == []
+        with application.savepoint(conn, "commit"):
+            with pytest.raises(MemoryNotFound):
+                memory.delete(NOBODY, connection=conn)
+            application.book(conn)
+            memory.add("Ann lives in Oslo", user_id="ann", infer=False, connection=conn)
+            with application.savepoint(conn, "rollback"):
+                memory.delete_all("ann", connection=conn)
+        application.end(conn, "commit")
+    assert found(memory.get_all(filters=ANN)) == ["Ann lives in Oslo"]
+    assert sql(STATE)[0][0] == 2
+    assert sql(STATE)[0][2:] == (1, 1)
 
 
 @pytest.mark.usefixtures("booking")

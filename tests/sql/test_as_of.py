@@ -271,6 +271,31 @@ def test_a_clock_that_was_set_back_hides_nothing_from_now(conn: Connection) -> N
     assert sorted(texts(conn, hour(10.5))) == ["beer", "mate"]
 
 
+def test_a_clock_that_is_set_back_between_writes_changes_no_order(conn: Connection) -> None:
+    at(conn, hour(10))
+    [tea] = add(conn, "tea")
+    at(conn, hour(8))
+    call(conn, "update", id=tea, text="mate")
+    [beer] = add(conn, "beer")
+    at(conn, hour(6))
+    call(conn, "update", id=tea, text="juice")
+    call(conn, "delete", id=beer)
+    told = [row["new_memory"] for row in call(conn, "history", id=tea)]
+    assert told == ["tea", "mate", "juice"]
+    written = "select memory_id::text, version from memlayer.history order by seq"
+    assert conn.execute(written).fetchall() == [
+        (tea, 1), (tea, 2), (beer, 1), (tea, 3), (beer, 2),
+    ]  # fmt: skip
+    at(conn, hour(12))
+    # What came last counts from its moment on, whatever the clock had said before.
+    assert [texts(conn, hour(n)) for n in (5, 7, 9, 11)] == [[], ["juice"], ["juice"], ["juice"]]
+    [back] = call(conn, "restore", id=tea, version=1)
+    assert (back["text"], back["version"]) == ("tea", 4)
+    [gone] = call(conn, "restore", id=beer)
+    assert (gone["text"], gone["version"]) == ("beer", 3)
+    assert {row["problem"] for row in call(conn, "verify")} == {"the memory waits for its vector"}
+
+
 def test_names_count_the_memories_there_were(conn: Connection) -> None:
     def store(text: str) -> None:
         fact = {"text": text, "entities": [1]}

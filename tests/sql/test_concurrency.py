@@ -313,6 +313,31 @@ def test_two_undos_of_one_call_at_once_are_one(database: str) -> None:
         assert (count(conn, "memory"), count(conn, "change")) == (0, 2)
 
 
+def test_two_forced_undos_at_once_happen_one_after_the_other(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        [memory] = add(conn, "one")
+        calls = []
+        for text in ("two", "three", "four"):
+            call(conn, "update", id=memory, text=text)
+            calls.append(call(conn, "changes")[0]["id"])
+        [second] = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=calls[0], force=True),
+            lambda other: call(other, "undo", change_id=calls[1], force=True),
+        )
+        assert (second["outcome"], second["text"], second["version"]) == ("undone", "two", 6)
+        assert [row["new_memory"] for row in call(conn, "history", id=memory)] == [
+            "one", "two", "three", "four", "one", "two",
+        ]  # fmt: skip
+        [same] = one_after_the_other(
+            database,
+            lambda one: call(one, "undo", change_id=calls[2], force=True),
+            lambda other: call(other, "undo", change_id=calls[2], force=True),
+        )
+        assert (same["outcome"], same["text"], same["version"]) == ("as before", "three", 7)
+        assert consistent(conn)
+
+
 @pytest.mark.parametrize(("function", "scope"), [("erase", {"user_id": "ann"}), ("reset", {})])
 def test_a_pruning_waits_for_who_takes_all_away_and_holds_nothing_he_needs(
     database: str, function: str, scope: dict[str, Any]
@@ -357,4 +382,124 @@ def test_prunings_and_writers_wait_for_one_another(database: str) -> None:
                 lambda one: call(one, "prune_history", keep="0"),
                 lambda other: call(other, "restore", id=memory, version=4),
             )
+        assert consistent(conn)
+
+
+def referred(conn: Connection) -> tuple[str, str]:
+    """A memory of ann, and one of her agent alone that refers to it."""
+    [old] = add(conn, "Ann likes figs", agent_id="x")
+    link = {"id": old, "kind": "updates"}
+    [new] = add(
+        conn, user_id=None, agent_id="x", facts=[{"text": "figs are sold out", "links": [link]}]
+    )
+    return old, new
+
+
+def test_an_erasure_and_a_pruning_of_what_referred_to_it_wait_for_one_another(
+    database: str,
+) -> None:
+    """Each takes away what the other one rewrites: the reference, and the history that tells it."""
+    with (
+        psycopg.connect(database, autocommit=True) as conn,
+        psycopg.connect(database, autocommit=True) as eraser,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        old, new = referred(conn)
+        call(conn, "delete", id=new)
+        add(conn, "tea", user_id="bob", idempotency_key="k", request_hash="h")
+        erased: list[Any] = []
+
+        def begin(one: Connection) -> None:
+            one.execute("select from memlayer.change where idempotency_key = 'k' for update")
+
+        def meet(one: Connection) -> None:
+            erased.append(pool.submit(call, eraser, "erase", user_id="ann"))
+            waits(conn, eraser.info.backend_pid)
+
+        # The pruning has the reference, and waits for the call's record; the erasure comes.
+        [pruned] = one_after_the_other(
+            database, begin, lambda other: call(other, "prune_history", keep="0"), last=meet
+        )
+        assert pruned["removed"] == 2
+        [receipt] = erased[0].result()
+        assert receipt["memories"] == 1
+        assert count(conn, "former_link") == 0
+        assert count(conn, "history", f"history::text like '%{old}%'") == 0
+        assert consistent(conn)
+
+
+def test_a_deletion_that_waits_for_an_erasure_keeps_no_id_of_it(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        old, new = referred(conn)
+        one_after_the_other(
+            database,
+            lambda one: call(one, "erase", user_id="ann"),
+            lambda other: call(other, "delete", id=new),
+        )
+        assert count(conn, "history", f"history::text like '%{old}%'") == 0
+        assert count(conn, "former_link") == 0
+        assert consistent(conn)
+
+
+def test_two_erasures_that_meet_in_one_agent_both_end(database: str) -> None:
+    with psycopg.connect(database, autocommit=True) as conn:
+        old, new = referred(conn)
+        [bobs] = add(conn, "Bob likes figs", user_id="bob", agent_id="x")
+        conn.execute(
+            "insert into memlayer.link (memory_id, linked_id, kind) values (%s, %s, 'related')",
+            [new, bobs],
+        )
+        call(conn, "delete", id=new)
+        [receipt] = one_after_the_other(
+            database,
+            lambda one: call(one, "erase", user_id="ann"),
+            lambda other: call(other, "erase", user_id="bob"),
+        )
+        assert (receipt["memories"], receipt["links"]) == (1, 1)
+        assert count(conn, "receipt") == 2
+        left = "select old_links from memlayer.history where memory_id = %s and event = 'DELETE'"
+        assert conn.execute(left, [new]).fetchall() == [(None,)]
+        assert count(conn, "history", f"history::text ~ '{old}|{bobs}'") == 0
+        assert consistent(conn)
+
+
+def test_administrators_and_writers_of_one_agent_meet_without_deadlock(database: str) -> None:
+    users = [None, "ann", "bob", "cyd"]
+    with psycopg.connect(database, autocommit=True) as conn:
+        conn.execute(
+            """insert into memlayer.setting (defaults) values ('{"exact_threshold": 2}')"""
+        )
+
+    def work(conn: Connection, number: int) -> None:
+        rng = random.Random(number)
+        for step in range(50):
+            some = [
+                str(row[0])
+                for row in conn.execute(
+                    "select id from memlayer.memory order by random() limit 2"
+                ).fetchall()
+            ]
+            kind = rng.random() if some else 0
+            # What others took away meanwhile is not there; anything else is a failure.
+            with suppress(MemoryNotFound, HistoryTooShort):
+                if kind < 0.5:
+                    fact = {"text": f"{number} {step}", "links": [{"id": id_} for id_ in some]}
+                    scope = {"user_id": rng.choice(users), "run_id": rng.choice([None, "r"])}
+                    add(
+                        conn, **scope, agent_id="x", facts=[fact],
+                        idempotency_key=f"{number} {step}", request_hash="h",
+                    )  # fmt: skip
+                elif kind < 0.75:
+                    call(conn, "delete", id=some[0])
+                elif kind < 0.9:
+                    call(conn, "erase", user_id=rng.choice(users[1:]))
+                elif kind < 0.93:
+                    call(conn, "refresh_statistics")
+                else:
+                    keep, batch = rng.choice(["0", "1 second"]), rng.choice([None, 3])
+                    call(conn, "prune_history", keep=keep, batch=batch)
+
+    at_once(database, 8, work)
+    with psycopg.connect(database) as conn:
+        assert count(conn, "receipt") > 8
         assert consistent(conn)

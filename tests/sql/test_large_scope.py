@@ -282,6 +282,51 @@ def test_the_kept_plan_reads_the_scope_index_and_no_table_from_end_to_end(
             assert [scanned(large, table) for table in tables] == in_full
 
 
+@pytest.mark.parametrize("user", ["big", "small"])
+@pytest.mark.parametrize(
+    "given",
+    [
+        {},
+        {"filters": {"n": {"gt": 10}}},
+        {"filters": {"n": 77}},
+        {"fusion": "additive"},
+        {"recency_half_life": 3.0, "show_expired": True},
+        {"as_of": "2026-01-01T00:00Z"},
+    ],
+    ids=["plain", "filter", "selective filter", "additive", "recency", "as of"],
+)
+@pytest.mark.parametrize("named", [True, False], ids=["names", "no names"])
+def test_no_search_of_any_kind_reads_a_table_from_end_to_end(
+    large: Connection, user: str, given: dict[str, Any], named: bool
+) -> None:
+    rng = random.Random(12)
+    ask = {"query": "word1 zeppelin", "embedding": vector(rng), "model": "toy", "user_id": user}
+    if named:
+        ask |= {"entities": ["Nobody", "Somebody"], "entity_embeddings": [vector(rng), vector(rng)]}
+    tables = ("memory", "entity", "mention", "link", "history", "former_link")
+    before = [scanned(large, table) for table in tables]
+    call(large, "search", **ask, **given)
+    assert [scanned(large, table) for table in tables] == before
+    told = explain(large, **ask, **given)
+    whole = [
+        scan["Relation Name"] for scan in scans(told["plan"]) if scan["Node Type"] == "Seq Scan"
+    ]
+    assert not set(whole) & set(tables)
+
+
+def test_a_plan_counts_what_each_leg_found(large: Connection) -> None:
+    ask = {"query": "word1 zeppelin", "embedding": vector(random.Random(13)), "model": "toy"}
+    legs = explain(large, **ask, user_id="small", top_k=5)["legs"]
+    terms = "'word1' | 'zeppelin'"
+    has_words = one(
+        large,
+        "select count(*) from memlayer.memory"
+        " where tenant = 'default' and user_id = 'small' and document @@ %s::tsquery",
+        terms,
+    )
+    assert legs == {"nearest": 30, "wordiest": has_words, "named": 1, "found": 30}
+
+
 def test_a_selective_filter_reads_what_it_leaves_by_the_metadata_index(large: Connection) -> None:
     model = one(large, "select id from memlayer.model where tenant = 'default'")
     indexes = (f"memory_ann_{model}", "memory_metadata_idx")

@@ -207,7 +207,8 @@ def test_the_numbers_of_memories_become_their_ids_and_unknown_ones_are_dropped(c
 def test_what_was_done_already_under_this_key_is_returned_without_asking_a_model(
     given: dict[str, Any], who: dict[str, Any]
 ) -> None:
-    replay = [{"fact": 1, "id": "x", "text": "t", "event": "ADD", "reason": None}]
+    row = {"fact": 1, "id": "x", "text": "t", "event": "ADD", "reason": None}
+    replay = [row | {"is_verbatim": bool(who)}]
     world = World(recall_context=[{"messages": None, "memories": None, "replay": replay}])
     result = add(world, "t", idempotency_key="k", **given)
     assert result == {"results": [{"id": "x", "memory": "t", "event": "ADD"} | who]}
