@@ -107,6 +107,7 @@ def test_a_word_nobody_has_does_not_take_the_place_of_one_that_many_have(
 
 def test_the_answers_of_both_paths_agree(large: Connection) -> None:
     rng = random.Random(3)
+    shared = 0
     for n in range(10):
         query = " ".join(rng.choices(WORDS, k=2)) + f" {n}"
         args = {"query": query, "embedding": vector(rng), "model": "toy", "user_id": "big"}
@@ -115,11 +116,13 @@ def test_the_answers_of_both_paths_agree(large: Connection) -> None:
         exact = call(large, "search", **args, threshold=0)
         large.execute("update memlayer.setting set defaults = '{\"exact_threshold\": 1000}'")
         same = {row["id"] for row in by_index} & {row["id"] for row in exact}
-        assert len(same) >= 18
+        assert len(same) >= 15  # an index is built by chance, and may miss a few
+        shared += len(same)
         scores = {row["id"]: row["score"] for row in exact}
         for row in by_index:
             if row["id"] in scores:
                 assert row["score"] == pytest.approx(scores[row["id"]], abs=1e-6)
+    assert shared >= 185  # of 200
 
 
 def test_a_filter_never_makes_the_result_shorter_than_what_there_is(large: Connection) -> None:
