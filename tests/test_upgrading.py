@@ -109,12 +109,15 @@ def test_what_cannot_be_upgraded_is_named(folder: Path) -> None:
 
 
 def servers_in(folder: Path) -> list[str]:
-    """The data folders below a folder that a process works in."""
-    return [
-        process.cwd()
-        for process in psutil.process_iter()
-        if process.name().startswith("postgres") and str(folder) in process.cwd()
-    ]
+    """The data folders below a folder that a server works in."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.name().startswith("postgres") and process.cwd().startswith(str(folder)):
+                found.append(process.cwd())
+        except psutil.Error:  # gone by now
+            continue
+    return found
 
 
 UPGRADE = """
