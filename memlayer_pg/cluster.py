@@ -82,6 +82,7 @@ class Cluster:
                 draft.rename(self.data)
                 return
             failures.append(done)
+        shutil.rmtree(draft)
         raise ConfigError(f"the embedded server could not be set up in {self.data}: {failures[-1]}")
 
     def ensure_running(self) -> None:

@@ -9,6 +9,7 @@ user it belongs to (and root) can reach.
 from __future__ import annotations
 
 import atexit
+import dataclasses
 import os
 import sys
 from collections.abc import Iterator
@@ -121,6 +122,7 @@ def start(data_dir: Path | str | None = None, *, version: int | None = None) -> 
         with _locked(folder):
             upgrading.finish(folder)
             running = _cluster(folder, version)
+            upgrading.clear(dataclasses.replace(running, data=folder / upgrading.DRAFT))
             handle = _handle(folder)
             try:
                 if not running.data.exists():

@@ -79,11 +79,17 @@ def _ms(begun: float) -> float:
 
 
 def log_operations(level: int = logging.INFO) -> Callable[[], None]:
-    """Log every operation of this process, failed ones at WARNING at least; the result stops it.
+    """Log every operation of this process, failed ones at WARNING at least.
 
-    One line each: `operation=search sql_ms=3.1 model_ms=12.9 rows=5 … duration_ms=17.2`, and the
-    same as attributes of the record. No text, id, vector or argument of a user is in it.
+    The result stops it, and is harmless when repeated. One line each:
+    `operation=search sql_ms=3.1 model_ms=12.9 rows=5 … duration_ms=17.2`, and the same as
+    attributes of the record. No text, id, vector or argument of a user is in it.
     """
     observer = OperationLog(level)
     observing.observe(observer)
-    return lambda: observing.unobserve(observer)
+
+    def stop() -> None:
+        if observer in observing.observers:
+            observing.unobserve(observer)
+
+    return stop

@@ -31,8 +31,12 @@ class Telemetry:
     """
 
     def __init__(
-        self, tracer_provider: TracerProvider | None, meter_provider: MeterProvider | None
+        self,
+        tracer_provider: TracerProvider | None,
+        meter_provider: MeterProvider | None,
+        sql_comments: bool,
     ) -> None:
+        self.sql_comments = sql_comments
         self._tracer = trace.get_tracer(NAME, tracer_provider=tracer_provider)
         meter = metrics.get_meter(NAME, meter_provider=meter_provider)
         self._operations = meter.create_histogram(
@@ -134,21 +138,27 @@ def instrument(
     *,
     sql_comments: bool = False,
 ) -> Callable[[], None]:
-    """Make spans and metrics of every operation of this process from now on; the result stops it.
+    """Make spans and metrics of every operation of this process from now on.
 
+    The result stops it, and is harmless when repeated. Instrumented twice, all is told twice.
     `tracer_provider`, `meter_provider`: None is the global one. `sql_comments`: statements carry
     the trace as a comment, seen in pg_stat_activity and Postgres's log; they are then not prepared
     on the server, which costs each of them its planning. The operation needs no comment: a
     statement is the call of a function of its name. ImportError without the extra `otel`.
     """
-    observer = Telemetry(tracer_provider, meter_provider)
+    observer = Telemetry(tracer_provider, meter_provider, sql_comments)
     observing.observe(observer)
-    if sql_comments:
-        db.comment = traceparent
+    _comment()
 
     def stop() -> None:
-        observing.unobserve(observer)
-        if sql_comments:
-            db.comment = None
+        if observer in observing.observers:
+            observing.unobserve(observer)
+            _comment()
 
     return stop
+
+
+def _comment() -> None:
+    """Have statements commented for as long as one of those who are told asked for it."""
+    told = [seen for seen in observing.observers if isinstance(seen, Telemetry)]
+    db.comment = traceparent if any(seen.sql_comments for seen in told) else None

@@ -25,6 +25,9 @@ COMPLETE = "upgraded"
 SUPERUSER = "CREATE ROLE postgres;"
 """Of what pg_dumpall says, the one statement that fails: a new cluster has that role."""
 
+MADE_BY_INITDB = ("postgres", "template1")
+"""Databases that a new cluster has; the others are made."""
+
 Told = Callable[[str], None]
 """Is told what is being done, in a few words."""
 
@@ -53,20 +56,29 @@ def upgrade(folder: Path, old: Cluster, new: Cluster, told: Told) -> None:
     The caller holds the lock of the folder and knows that nobody uses it. ConfigError when a
     program fails; the old data folder is then as it was.
     """
-    if new.data.exists():  # of an attempt that was killed
-        new.stop()
-        shutil.rmtree(new.data)
-    told("setting up the new server")
-    new.initialise()
-    with _running(old), _running(new):
-        told("copying roles")
-        _roles(old, new)
-        for database in _databases(old):
-            told(f"copying the database {database}")
-            _copy(old, new, database)
-            _compare(old, new, database)
+    clear(new)  # of an attempt that was killed
+    try:
+        told("setting up the new server")
+        new.initialise()
+        with _running(old), _running(new):
+            told("copying roles")
+            _roles(old, new)
+            for database in _databases(old):
+                told(f"copying the database {database}")
+                _copy(old, new, database)
+                _compare(old, new, database)
+    except BaseException:
+        clear(new)  # the old server may need the room
+        raise
     new.data.rename(folder / COMPLETE)
     finish(folder)
+
+
+def clear(new: Cluster) -> None:
+    """Remove what an upgrade did not complete, and end its server; harmless where nothing is."""
+    if new.data.exists():
+        new.stop()
+        shutil.rmtree(new.data)
 
 
 @contextmanager
@@ -80,17 +92,19 @@ def _running(cluster: Cluster) -> Iterator[None]:
 
 def _databases(cluster: Cluster) -> list[str]:
     with psycopg.connect(cluster.dsn("postgres")) as conn:
-        rows = conn.execute("select datname from pg_database where not datistemplate order by 1")
+        rows = conn.execute(
+            "select datname from pg_database where datname <> 'template0' order by 1"
+        )
         return [name for (name,) in rows]
 
 
 def _copy(old: Cluster, new: Cluster, database: str) -> None:
     """Dump a database, with the newer programs as Postgres advises, and restore it."""
-    create = ["--create"] if database != "postgres" else []
+    there = database in MADE_BY_INITDB
     dump = [str(new.programs / "pg_dump"), "--format=custom", f"--dbname={old.dsn(database)}"]
     restore = [
-        *(str(new.programs / "pg_restore"), "--exit-on-error", *create),
-        f"--dbname={new.dsn('postgres')}",
+        *(str(new.programs / "pg_restore"), "--exit-on-error", *([] if there else ["--create"])),
+        f"--dbname={new.dsn(database if there else 'postgres')}",
     ]
     with tempfile.TemporaryFile() as said:
         with subprocess.Popen(dump, stdout=subprocess.PIPE, stderr=said) as source:

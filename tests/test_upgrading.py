@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import psycopg
 import pytest
 
@@ -107,6 +108,18 @@ def test_what_cannot_be_upgraded_is_named(folder: Path) -> None:
         embedded.upgrade(folder, version=16)
 
 
+def servers_in(folder: Path) -> list[str]:
+    """The data folders below a folder that a server works in."""
+    found = []
+    for process in psutil.process_iter():
+        try:
+            if process.name().startswith("postgres") and process.cwd().startswith(str(folder)):
+                found.append(process.cwd())
+        except psutil.Error:  # gone by now
+            continue
+    return found
+
+
 UPGRADE = """
 import os, signal, sys
 from memlayer_pg import embedded, upgrading
@@ -143,9 +156,11 @@ def test_an_upgrade_killed_at_any_moment_can_be_run_again(
     killed = subprocess.run([sys.executable, "-c", UPGRADE, stage, str(folder)], check=False)
     assert killed.returncode == -signal.SIGKILL
     assert whole(folder, version)
+    # Neither files nor a server are left of the attempt, though nobody has run it again.
+    assert not (folder / upgrading.DRAFT).exists()
+    assert servers_in(folder) == []
     assert embedded.upgrade(folder) == (version, 18)
     assert whole(folder, 18)
-    assert not (folder / upgrading.DRAFT).exists()
 
 
 def test_roles_of_any_name_and_setting_come_along(folder: Path) -> None:
@@ -164,7 +179,24 @@ def test_what_cannot_be_restored_leaves_the_old_server_as_it_was(folder: Path) -
         conn.execute("create view gone as select attcacheoff from pg_attribute")
     with pytest.raises(ConfigError, match=r"memlayer could not be copied(.|\n)*attcacheoff"):
         embedded.upgrade(folder)
+    # The copy takes no room from the old server.
+    assert not (folder / upgrading.DRAFT).exists()
     assert whole(folder, 16)
+
+
+def test_templates_come_along(folder: Path) -> None:
+    with embedded.start(folder) as server:
+        with psycopg.connect(server.dsn, autocommit=True) as conn:
+            conn.execute("create database mould is_template true")
+        for name in ("template1", "mould"):
+            with psycopg.connect(server.dsn.replace("/memlayer", f"/{name}")) as conn:
+                conn.execute(f"create table poured as select '{name}' as into_it")
+    embedded.upgrade(folder)
+    with embedded.start(folder) as server:
+        for name in ("template1", "mould"):
+            there = server.dsn.replace("/memlayer", f"/{name}")
+            assert ask(there, "select into_it from poured") == name
+        assert ask(server.dsn, "select datistemplate from pg_database where datname = 'mould'")
 
 
 def test_a_copy_of_the_folder_of_a_stopped_server_is_a_backup(folder: Path) -> None:

@@ -10,6 +10,7 @@ from memlayer_pg.cli import output, places
 from memlayer_pg.cli.changing import ask, may_ask, yes
 from memlayer_pg.cli.scope import named, scope_options
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
+from memlayer_pg.cli.spans import span
 from memlayer_pg.shapes import ERASED, moment
 
 BATCH = 500
@@ -52,7 +53,9 @@ def erase(
 
 
 @click.command("prune-history", cls=WithSettings)
-@click.option("--keep", metavar="SPAN", help="How long it is kept, such as 90d or '3 months'.")
+@click.option(
+    "--keep", callback=span, metavar="SPAN", help="How long it is kept, such as 90d or '3 months'."
+)
 @click.option("--dry-run", is_flag=True, help="Only count.")
 @pass_settings
 def prune_history(settings: Settings, keep: str | None, dry_run: bool) -> None:

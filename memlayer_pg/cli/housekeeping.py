@@ -9,18 +9,22 @@ import click
 
 from memlayer_pg.cli import output, places
 from memlayer_pg.cli.settings import Settings, WithSettings, pass_settings
+from memlayer_pg.cli.spans import span
 
 BATCH = 1000
 """Rows that go in one transaction: who needs one of them waits no longer."""
 
 Command = Callable[..., None]
 dry = click.option("--dry-run", is_flag=True, help="Only count.")
-keep = click.option("--keep", metavar="SPAN", required=True, help="Such as 90d or '3 months'.")
+keep = click.option(
+    "--keep", callback=span, metavar="SPAN", required=True, help="Such as 90d or '3 months'."
+)
 
 
 @click.command("vacuum-expired", cls=WithSettings)
 @click.option(
     "--expired-for",
+    callback=span,
     metavar="SPAN",
     default="0",
     show_default=True,

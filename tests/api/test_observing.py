@@ -15,7 +15,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from psycopg.conninfo import make_conninfo
 
-from memlayer_pg import MemoryNotFound, logs, observing, otel
+from memlayer_pg import MemoryNotFound, db, logs, observing, otel
 from memlayer_pg.errors import EmbeddingError
 from tests.endpoint import Endpoint, refusal
 
@@ -135,6 +135,29 @@ def test_statements_carry_the_trace_when_it_is_asked_for(
     [(query,)] = sql("select query from pg_stat_activity where application_name = %(tenant)s")
     trace = telemetry.spans["memlayer.get_all"].context.trace_id
     assert f"/*traceparent='00-{trace:032x}-" in query
+
+
+def test_each_of_two_that_instrument_is_told_until_it_stops_itself(
+    memory: Any, telemetry: Telemetry
+) -> None:
+    other = Telemetry()
+    stop = otel.instrument(other.traces, other.meters, sql_comments=True)
+    stop()
+    stop()
+    memory.get_all(filters={"user_id": "ann"})
+    assert "memlayer get_all" in telemetry.spans
+    assert other.spans == {}
+    assert db.comment is not None  # the first one asked for it, too
+
+
+def test_a_log_that_was_stopped_can_be_stopped_again(memory: Any, caplog: Any) -> None:
+    caplog.set_level(logging.INFO, "memlayer_pg.operations")
+    stop, stop_other = logs.log_operations(), logs.log_operations()
+    stop()
+    stop()
+    memory.get_all(filters={"user_id": "ann"})
+    stop_other()
+    assert [record.name for record in caplog.records].count("memlayer_pg.operations") == 1
 
 
 def test_the_log_has_one_line_an_operation_with_fields(
