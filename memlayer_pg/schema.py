@@ -125,8 +125,7 @@ def _be_patient() -> None:
     is waited for waits behind it, programs too.
     """
     run(
-        "select set_config('lock_timeout', '60s', true) "
-        "where current_setting('lock_timeout') in ('0', '0ms')"
+        "select set_config('lock_timeout', '60s', true) where current_setting('lock_timeout') = '0'"
     )
 
 
