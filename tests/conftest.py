@@ -205,6 +205,7 @@ def release(archives: Path) -> Iterator[Path]:
     """The folder of the programs of a new environment into which the wheel was installed."""
     [wheel] = archives.glob("*.whl")
     with temporary_folder() as folder:
+        folder.chmod(0o755)  # as root, Postgres runs as another account, from there
         venv.create(folder / "venv", with_pip=True)
         programs = folder / "venv" / "bin"
         run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[local]")
