@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 import shlex
 from dataclasses import dataclass
 
 from memlayer_pg import schema
 from memlayer_pg.effects import Call, Row
 from memlayer_pg.errors import DatabaseError, SchemaMissing, SchemaTooNew, SchemaTooOld
+
+log = logging.getLogger("memlayer_pg")
 
 HANDSHAKE = Call("handshake")
 NOT_THERE = ("3F000", "42883", "42P01")
@@ -38,6 +41,12 @@ def read(rows: list[Row], where: str) -> Known:
             f"the memlayer schema in {where} is at revision {found}; since {breaking} it needs a "
             f"newer version of memlayer-pg than this one, which knows {schema.HEAD}",
             suggestion="Install a newer version: pip install --upgrade memlayer-pg",
+        )
+    if found is not None and found > schema.HEAD:
+        log.info(
+            "the memlayer schema in %s is at revision %s; this version knows %s, and nothing since "
+            "breaks it",
+            *(where, found, schema.HEAD),
         )
     return Known(int(rows[0]["halfvec_oid"]))
 

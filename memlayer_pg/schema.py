@@ -110,11 +110,23 @@ def alter(*statements: str, at: str) -> None:
 def _search_path(at: str | None) -> Iterator[None]:
     """Have names found by sql/schema/search_path.sql as of a revision, and undo it in the end:
     other revisions may follow in this transaction. None: the first files make what it needs."""
+    _be_patient()
     run("select set_config('memlayer.search_path', current_setting('search_path'), true)")
     if at is not None:
         run(text_at(SEARCH_PATH, at))
     yield
     run("select set_config('search_path', current_setting('memlayer.search_path'), true)")
+
+
+def _be_patient() -> None:
+    """Wait for the locks of others a minute at most, unless somebody set another lock_timeout.
+
+    To the end of the transaction, whoever runs the revision: all that comes after a table lock that
+    is waited for waits behind it, programs too.
+    """
+    run(
+        "select set_config('lock_timeout', '60s', true) where current_setting('lock_timeout') = '0'"
+    )
 
 
 def run(statement: str) -> None:
@@ -134,7 +146,8 @@ def record(revision: str, *, breaking: bool = False) -> None:
 
 
 def forget(revision: str) -> None:
-    """Note that a revision was taken back."""
+    """Note that a revision was taken back: the first thing on the way down."""
+    _be_patient()
     run(f"delete from memlayer.deployment where revision = '{revision}'")
 
 
@@ -144,6 +157,7 @@ def clear() -> None:
     The schema itself stays, and so do alembic's version table and the extension vector. Refused
     while anything outside the schema (a view, a foreign key) depends on what is in it.
     """
+    _be_patient()
     run((MIGRATIONS / "clear.sql").read_text("utf-8"))
 
 

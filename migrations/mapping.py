@@ -50,6 +50,27 @@ select conname, contype, confrelid::regclass::text, confdeltype = 'c',
                join pg_attribute on attrelid = confrelid and attnum = key.number order by place)
   from pg_constraint where conrelid = %s and contype in ('p', 'f') order by contype desc, conname"""
 
+UNIQUE = """
+select conname,
+       array(select attname::text from unnest(conkey) with ordinality as key (number, place)
+               join pg_attribute on attrelid = conrelid and attnum = key.number order by place)
+  from pg_constraint where conrelid = %s and contype = 'u' order by conname"""
+INDEXES = """
+select c.relname, a.amname, i.indisunique, pg_get_expr(i.indpred, i.indrelid, true),
+       array(select pg_get_indexdef(i.indexrelid, place, true)
+                    || case when i.indoption[place - 1] & 1 = 1 then ' DESC' else '' end
+               from generate_series(1, i.indnkeyatts) place order by place),
+       (select jsonb_object_agg(pg_get_indexdef(i.indexrelid, place, true), o.opcname)
+          from generate_series(1, i.indnkeyatts) place
+          join pg_opclass o on o.oid = i.indclass[place - 1] and not o.opcdefault)
+  from pg_index i
+  join pg_class c on c.oid = i.indexrelid
+  join pg_am a on a.oid = c.relam
+ where i.indrelid = %s
+   and not exists (select from pg_constraint
+                    where conindid = i.indexrelid and contype in ('p', 'u'))
+ order by c.relname"""
+
 
 def quoted(text: str) -> str:
     """A text as Python writes it, in lines that are short enough."""
@@ -57,7 +78,9 @@ def quoted(text: str) -> str:
     return "(" + "\n".join(repr(line) for line in lines) + ")" if len(lines) > 1 else repr(text)
 
 
-def table(conn: psycopg.Connection[Any], oid: int, name: str, comment: str) -> Iterator[str]:
+def table(
+    conn: psycopg.Connection[Any], oid: int, name: str, comment: str, *, view: bool
+) -> Iterator[str]:
     """The statement that makes one Table."""
     yield f"{name} = Table({name!r}, metadata,"
     for column, kind, required, remark in conn.execute(COLUMNS, [oid]):
@@ -70,6 +93,23 @@ def table(conn: psycopg.Connection[Any], oid: int, name: str, comment: str) -> I
             named = [f"{other}.{column}" for column in theirs]
             rule = ", ondelete='CASCADE'" if cascades else ""
             yield f"ForeignKeyConstraint({own}, {named}, name={key!r}{rule}),"
+    for key, own in conn.execute(UNIQUE, [oid]):
+        yield f"UniqueConstraint({', '.join(map(repr, own))}, name={key!r}),"
+    for index, method, unique, condition, parts, operators in conn.execute(INDEXES, [oid]):
+        # Text is what is no plain column: an expression, an order.
+        keys = [repr(one) if one.isidentifier() else f"text({quoted(one)})" for one in parts]
+        yield f"Index({index!r}, {', '.join(keys)},"
+        if unique:
+            yield "unique=True,"
+        if method != "btree":
+            yield f"postgresql_using={method!r},"
+        if operators:
+            yield f"postgresql_ops={operators!r},"
+        if condition:
+            yield f"postgresql_where=text({quoted(condition)}),"
+        yield "),"
+    if view:
+        yield "info={'is_view': True},"
     yield f"comment={quoted(comment)})\n"
 
 
@@ -78,7 +118,7 @@ def module(conn: psycopg.Connection[Any], what: str, kinds: list[str]) -> str:
     body = [
         line
         for oid, name, comment in conn.execute(RELATIONS, [kinds]).fetchall()
-        for line in table(conn, oid, name, comment)
+        for line in table(conn, oid, name, comment, view="v" in kinds)
     ]
     return "\n".join(
         [
@@ -86,8 +126,8 @@ def module(conn: psycopg.Connection[Any], what: str, kinds: list[str]) -> str:
             "from __future__ import annotations",
             "from pgvector.sqlalchemy import HALFVEC",
             "from sqlalchemy import ARRAY, REAL, BigInteger, Boolean, Column, Date, DateTime",
-            "from sqlalchemy import Double, ForeignKeyConstraint, Integer, PrimaryKeyConstraint",
-            "from sqlalchemy import Table, Text, Uuid",
+            "from sqlalchemy import Double, ForeignKeyConstraint, Index, Integer, text",
+            "from sqlalchemy import PrimaryKeyConstraint, Table, Text, UniqueConstraint, Uuid",
             "from sqlalchemy.dialects.postgresql import INET, INTERVAL, JSONB, REGCONFIG, TSVECTOR",
             "from memlayer_pg.models.catalog import XID8, metadata",
             *body,

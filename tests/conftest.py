@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import venv
 import zipfile
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -36,6 +37,7 @@ from memlayer_pg import embedded, schema  # noqa: E402
 if TYPE_CHECKING:
     from tests.endpoint import Endpoint
 
+CHECKOUT = Path(__file__).parent.parent
 COUNTER = itertools.count()
 
 # Nothing here has to survive a crash. Reloaded, not restarted: all of these can be.
@@ -176,13 +178,47 @@ def empty(server: str) -> Iterator[str]:
     drop(server, dsn)
 
 
+def run(*command: object, **env: str) -> str:
+    """What a command prints, run in the checkout; its errors are the test's."""
+    done = subprocess.run(
+        [str(word) for word in command],
+        cwd=CHECKOUT,
+        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | env,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="session")
+def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the sdist, and the wheel that was built from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def release(archives: Path) -> Iterator[Path]:
+    """The folder of the programs of a new environment into which the wheel was installed."""
+    [wheel] = archives.glob("*.whl")
+    with temporary_folder() as folder:
+        folder.chmod(0o755)  # as root, Postgres runs as another account, from there
+        venv.create(folder / "venv", with_pip=True)
+        programs = folder / "venv" / "bin"
+        run(programs / "python", "-m", "pip", "install", "--quiet", f"{wheel}[local]")
+        yield programs
+
+
 @pytest.fixture(scope="session")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder into which the wheel of this checkout was installed; put it on PYTHONPATH."""
     folder = tmp_path_factory.mktemp("wheel")
     subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)],
-        cwd=Path(__file__).parent.parent,
+        cwd=CHECKOUT,
         check=True,
         capture_output=True,
     )

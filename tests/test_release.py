@@ -2,66 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
 import tarfile
 import tomllib
-import venv
 from email.parser import Parser
 from pathlib import Path
 from zipfile import ZipFile
 
-import pytest
-
 import memlayer_pg
 from memlayer_pg import Memory
-from tests.conftest import temporary_folder
+from tests.conftest import CHECKOUT, run, temporary_folder
 from tests.readme.pages import PAGES, blocks
 from tests.readme.test_demo import masked
 
-CHECKOUT = Path(__file__).parent.parent
 
-
-def run(*command: object, **env: str) -> str:
-    """What a command prints; its errors are the test's."""
-    done = subprocess.run(
-        [str(word) for word in command],
-        cwd=CHECKOUT,
-        env={key: value for key, value in os.environ.items() if key != "PYTHONPATH"} | env,
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert done.returncode == 0, f"{command}: {done.stdout}{done.stderr}"
-    return done.stdout
-
-
-@pytest.fixture(scope="module")
-def archives(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the sdist, and the wheel that was built from it."""
-    folder = tmp_path_factory.mktemp("dist")
-    run(sys.executable, "-m", "build", "--outdir", folder)
-    return folder
-
-
-def test_what_was_built_from_the_sdist_runs_the_demo_in_a_new_environment(archives: Path) -> None:
-    [wheel] = archives.glob("*.whl")
+def test_what_was_built_from_the_sdist_runs_the_demo_in_a_new_environment(release: Path) -> None:
     with temporary_folder() as folder:
-        venv.create(folder / "venv", with_pip=True)
-        python = folder / "venv" / "bin" / "python"
-        run(python, "-m", "pip", "install", "--quiet", f"{wheel}[local]")
         printed = run(
-            folder / "venv" / "bin" / "memlayer",
-            "demo",
-            MEMLAYER_DATA_DIR=str(folder / "data"),
-            COLUMNS="80",
+            release / "memlayer", "demo", MEMLAYER_DATA_DIR=str(folder / "data"), COLUMNS="80"
         )
-        [excerpt] = [block for block in blocks(PAGES[0], "text") if block.marker == "memlayer demo"]
-        lines = iter(masked(printed))
-        assert all(line in lines for line in masked(excerpt.code))
-        run(python, "-m", "pip", "check")
+    [excerpt] = [block for block in blocks(PAGES[0], "text") if block.marker == "memlayer demo"]
+    lines = iter(masked(printed))
+    assert all(line in lines for line in masked(excerpt.code))
+    run(release / "python", "-m", "pip", "check")
 
 
 def test_the_archives_hold_what_a_packager_needs(archives: Path) -> None:

@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlalchemy import MetaData
+from sqlalchemy import MetaData, Table
 from sqlalchemy.types import UserDefinedType
 
-metadata = MetaData(schema="memlayer")
+
+class Catalog(MetaData):
+    """Tables and views."""
+
+    @property
+    def sorted_tables(self) -> list[Table]:
+        """The tables only: alembic compares these with those of a database, and a view is none."""
+        return [table for table in super().sorted_tables if not table.info.get("is_view")]
+
+
+metadata = Catalog(schema="memlayer")
 """Of the tables and views; apart from that of a host program, whose autogenerate thus leaves them
 alone."""
 

@@ -12,11 +12,14 @@ from sqlalchemy import (
     DateTime,
     Double,
     ForeignKeyConstraint,
+    Index,
     Integer,
     PrimaryKeyConstraint,
     Table,
     Text,
+    UniqueConstraint,
     Uuid,
+    text,
 )
 from sqlalchemy.dialects.postgresql import INET, INTERVAL, JSONB, REGCONFIG, TSVECTOR
 
@@ -116,6 +119,19 @@ change = Table(
     Column("recorded_at", DateTime(timezone=True), nullable=False, comment="When it happened."),
     Column("undoes", Uuid, nullable=True, comment="Of an undo: the call it reversed."),
     PrimaryKeyConstraint("tenant", "id", name="change_pkey"),
+    Index(
+        "change_idempotency_key",
+        "tenant",
+        "idempotency_key",
+        unique=True,
+        postgresql_where=text("idempotency_key IS NOT NULL"),
+    ),
+    Index(
+        "change_recorded_idx",
+        "tenant",
+        "recorded_at",
+        "id",
+    ),
     comment=(
         "One row a call that wrote: what it did, for whom, with which models "
         "and tokens, by which database role."
@@ -175,6 +191,36 @@ entity = Table(
         "created_at", DateTime(timezone=True), nullable=False, comment="When it was first named."
     ),
     PrimaryKeyConstraint("tenant", "id", name="entity_pkey"),
+    Index(
+        "entity_agent_idx",
+        "tenant",
+        "agent_id",
+        "folded_name",
+        postgresql_where=text("agent_id IS NOT NULL"),
+    ),
+    Index(
+        "entity_name_key",
+        "tenant",
+        text("COALESCE(user_id, ''::text)"),
+        text("COALESCE(agent_id, ''::text)"),
+        text("COALESCE(run_id, ''::text)"),
+        "folded_name",
+        unique=True,
+    ),
+    Index(
+        "entity_run_idx",
+        "tenant",
+        "run_id",
+        "folded_name",
+        postgresql_where=text("run_id IS NOT NULL"),
+    ),
+    Index(
+        "entity_user_idx",
+        "tenant",
+        "user_id",
+        "folded_name",
+        postgresql_where=text("user_id IS NOT NULL"),
+    ),
     comment="One row a person, place or thing named in one exact scope.",
 )
 
@@ -201,6 +247,11 @@ former_link = Table(
     ),
     PrimaryKeyConstraint(
         "tenant", "linked_id", "memory_id", "kind", "ended_at", name="former_link_pkey"
+    ),
+    Index(
+        "former_link_memory_idx",
+        "tenant",
+        "memory_id",
     ),
     comment=(
         "One row a reference that stands no more: the history of memlayer.link,"
@@ -295,6 +346,46 @@ history = Table(
         ),
     ),
     PrimaryKeyConstraint("tenant", "memory_id", "version", name="history_pkey"),
+    Index(
+        "history_agent_idx",
+        "tenant",
+        "agent_id",
+        "recorded_at",
+        postgresql_where=text(
+            "(event = ANY (ARRAY['DELETE'::text, 'BASELINE'::text])) AND agent_id IS NOT NULL"
+        ),
+    ),
+    Index(
+        "history_change_idx",
+        "tenant",
+        "change_id",
+        postgresql_where=text("change_id IS NOT NULL"),
+    ),
+    Index(
+        "history_feed_key",
+        "tenant",
+        "feed_position",
+        "seq",
+        unique=True,
+    ),
+    Index(
+        "history_run_idx",
+        "tenant",
+        "run_id",
+        "recorded_at",
+        postgresql_where=text(
+            "(event = ANY (ARRAY['DELETE'::text, 'BASELINE'::text])) AND run_id IS NOT NULL"
+        ),
+    ),
+    Index(
+        "history_user_idx",
+        "tenant",
+        "user_id",
+        "recorded_at",
+        postgresql_where=text(
+            "(event = ANY (ARRAY['DELETE'::text, 'BASELINE'::text])) AND user_id IS NOT NULL"
+        ),
+    ),
     comment=(
         "One row a change of one memory, written by a trigger. Replaying a "
         "memory's rows by version gives its current row; it outlives the "
@@ -380,6 +471,18 @@ link = Table(
         ["memlayer.memory.tenant", "memlayer.memory.id"],
         name="link_memory_fkey",
         ondelete="CASCADE",
+    ),
+    Index(
+        "link_linked_idx",
+        "tenant",
+        "linked_id",
+    ),
+    Index(
+        "link_superseding_idx",
+        "tenant",
+        "linked_id",
+        "memory_id",
+        postgresql_where=text("kind <> 'related'::text"),
     ),
     comment="One row a reference of a newer memory to an older one.",
 )
@@ -475,6 +578,70 @@ memory = Table(
         comment="When it last changed (derived).",
     ),
     PrimaryKeyConstraint("tenant", "id", name="memory_pkey"),
+    Index(
+        "memory_agent_idx",
+        "tenant",
+        "agent_id",
+        text("created_at DESC"),
+        "id",
+        postgresql_where=text("agent_id IS NOT NULL"),
+    ),
+    Index(
+        "memory_context_idx",
+        "tenant",
+        text("md5(context)"),
+        postgresql_where=text("context IS NOT NULL"),
+    ),
+    Index(
+        "memory_dedup_key",
+        "tenant",
+        text("COALESCE(user_id, ''::text)"),
+        text("COALESCE(agent_id, ''::text)"),
+        text("COALESCE(run_id, ''::text)"),
+        "dedup_key",
+        unique=True,
+        postgresql_where=text("dedup_key IS NOT NULL"),
+    ),
+    Index(
+        "memory_document_idx",
+        "document",
+        postgresql_using="gin",
+    ),
+    Index(
+        "memory_expires_idx",
+        "tenant",
+        "expires_on",
+        "id",
+        postgresql_where=text("expires_on IS NOT NULL"),
+    ),
+    Index(
+        "memory_metadata_idx",
+        "metadata",
+        postgresql_using="gin",
+        postgresql_ops={"metadata": "jsonb_path_ops"},
+    ),
+    Index(
+        "memory_pending_idx",
+        "tenant",
+        "id",
+        postgresql_where=text("embedding IS NULL"),
+    ),
+    Index(
+        "memory_run_idx",
+        "tenant",
+        "run_id",
+        text("created_at DESC"),
+        "id",
+        postgresql_where=text("run_id IS NOT NULL"),
+    ),
+    Index(
+        "memory_user_idx",
+        "tenant",
+        "user_id",
+        text("created_at DESC"),
+        "id",
+        postgresql_where=text("user_id IS NOT NULL"),
+    ),
     comment=(
         "One row a remembered fact, as it stands now. Triggers derive columns "
         "and write history whoever writes."
@@ -501,6 +668,12 @@ mention = Table(
         ["memlayer.memory.tenant", "memlayer.memory.id"],
         name="mention_memory_fkey",
         ondelete="CASCADE",
+    ),
+    Index(
+        "mention_entity_idx",
+        "tenant",
+        "entity_id",
+        "memory_id",
     ),
     comment="One row a memory and an entity it names.",
 )
@@ -595,8 +768,77 @@ model = Table(
             "then."
         ),
     ),
+    Column(
+        "replaced_by",
+        BigInteger,
+        nullable=True,
+        comment=(
+            "Of the active model: the next one, while memories are re-embedded. Who"
+            " stores vectors then holds memlayer.hold_model."
+        ),
+    ),
+    Column(
+        "replaces",
+        BigInteger,
+        nullable=True,
+        comment=(
+            "Of the active model: the one before, while its vectors are kept in "
+            "other_vector; memlayer.reembed_finish drops them."
+        ),
+    ),
+    Column(
+        "closing",
+        XID8,
+        nullable=True,
+        comment=(
+            "Of the active model: the transaction of the first try to cut over. "
+            "Those before it may not know of replaced_by and are waited for."
+        ),
+    ),
     PrimaryKeyConstraint("tenant", "id", name="model_pkey"),
+    UniqueConstraint("tenant", "name", "dimensions", name="model_name_key"),
+    Index(
+        "model_active_key",
+        "tenant",
+        "state",
+        unique=True,
+        postgresql_where=text("state = ANY (ARRAY['active'::text, 'next'::text])"),
+    ),
     comment=("One row an embedding model of a tenant. Vectors of two models are never compared."),
+)
+
+other_vector = Table(
+    "other_vector",
+    metadata,
+    Column(
+        "tenant", Text, nullable=False, comment="The customer or application the row belongs to."
+    ),
+    Column("model", BigInteger, nullable=False, comment="The model the vector is of."),
+    Column(
+        "id", Uuid, nullable=False, comment="The memory or entity the vector is of; it may be gone."
+    ),
+    Column("is_entity", Boolean, nullable=False, comment="Whether it is an entity."),
+    Column(
+        "basis",
+        Text,
+        nullable=False,
+        comment=(
+            "Digest of what was embedded (memlayer.vector_basis): of another text "
+            "or name the vector serves no more."
+        ),
+    ),
+    Column(
+        "embedding",
+        HALFVEC,
+        nullable=True,
+        comment=("The vector; null where the model gives the name of an entity no direction."),
+    ),
+    PrimaryKeyConstraint("tenant", "model", "id", name="other_vector_pkey"),
+    comment=(
+        "Vectors under a model that is not the tenant's active one: of the next"
+        " model while memories are re-embedded, of the one before until "
+        "memlayer.reembed_finish. No search reads them."
+    ),
 )
 
 receipt = Table(
@@ -666,6 +908,11 @@ receipt = Table(
     ),
     Column("recorded_at", DateTime(timezone=True), nullable=False, comment="When it happened."),
     PrimaryKeyConstraint("tenant", "id", name="receipt_pkey"),
+    Index(
+        "receipt_scope_idx",
+        "tenant",
+        "scope_digest",
+    ),
     comment=(
         "One row an erasure (memlayer.erase): that it was done, when, by whom, "
         "and how much went. Nothing of what was erased, and no id in the clear."
@@ -733,6 +980,14 @@ session = Table(
         comment="When a message was last buffered.",
     ),
     PrimaryKeyConstraint("tenant", "id", name="session_pkey"),
+    Index(
+        "session_scope_key",
+        "tenant",
+        text("COALESCE(user_id, ''::text)"),
+        text("COALESCE(agent_id, ''::text)"),
+        text("COALESCE(run_id, ''::text)"),
+        unique=True,
+    ),
     comment=(
         "One exact combination of user, agent and run. Writers lock its row, so"
         " that what they write to one scope has one order."

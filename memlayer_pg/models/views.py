@@ -91,6 +91,7 @@ changes = Table(
     ),
     Column("transaction_id", Text, nullable=True, comment="The transaction that wrote."),
     Column("recorded_at", DateTime(timezone=True), nullable=True, comment="When it happened."),
+    info={"is_view": True},
     comment=("One row a call that wrote: what it did, for whom, by whom, and the tokens it cost."),
 )
 
@@ -129,6 +130,7 @@ daily_activity = Table(
         nullable=True,
         comment="Tokens these calls sent to the embedding model.",
     ),
+    info={"is_view": True},
     comment=(
         "One row a day and user on which something was written. Searches leave "
         "no trace, so they are not counted."
@@ -173,6 +175,7 @@ entities = Table(
     Column(
         "created_at", DateTime(timezone=True), nullable=True, comment="When it was first stored."
     ),
+    info={"is_view": True},
     comment=("One row a person, place or thing named in one exact scope, with how often and when."),
 )
 
@@ -260,6 +263,7 @@ memories = Table(
         "created_at", DateTime(timezone=True), nullable=True, comment="When it was first stored."
     ),
     Column("updated_at", DateTime(timezone=True), nullable=True, comment="When it last changed."),
+    info={"is_view": True},
     comment=(
         "One row a remembered fact, as it stands now, without vectors; "
         "is_current says whether it still holds."
@@ -335,6 +339,7 @@ memory_versions = Table(
         comment="Address of the client; null over a Unix socket.",
     ),
     Column("transaction_id", Text, nullable=True, comment="The transaction that made it."),
+    info={"is_view": True},
     comment=(
         "One row a change of one memory, with the text before and after and "
         "whoever made it; rows stay when the memory is deleted."
@@ -363,6 +368,7 @@ mentions = Table(
     Column(
         "observed_at", DateTime(timezone=True), nullable=True, comment="When the memory was said."
     ),
+    info={"is_view": True},
     comment="One row a memory and an entity it names.",
 )
 
@@ -393,6 +399,7 @@ messages = Table(
         nullable=True,
         comment=("When it was said, as far as the application told; else when it was stored."),
     ),
+    info={"is_view": True},
     comment=(
         "One row a buffered message: the newest ten of each combination of user, agent and run."
     ),
@@ -441,6 +448,7 @@ scope_sizes = Table(
         nullable=True,
         comment="When one of them last changed.",
     ),
+    info={"is_view": True},
     comment=(
         "One row a user, agent or run that has memories. A memory of a user and"
         " an agent counts for both."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import threading
 from collections.abc import Callable
@@ -170,10 +171,17 @@ def test_a_schema_of_another_age_is_refused_with_advice(
     assert advice in (caught.value.suggestion or "")
 
 
-def test_a_newer_schema_that_breaks_nothing_is_fine(make: Any, database: str) -> None:
+def test_a_newer_schema_that_breaks_nothing_is_fine_and_said_once(
+    make: Any, database: str, caplog: pytest.LogCaptureFixture
+) -> None:
     with psycopg.connect(database) as conn:
         conn.execute("insert into memlayer.deployment (revision) values ('ml9999')")
-    assert make(dsn=database).scopes() == []
+    memory = make(dsn=database)
+    with caplog.at_level(logging.INFO, logger="memlayer_pg"):
+        say(memory, "Ann likes tea")
+        assert found(memory.get_all(filters=ANN)) == ["Ann likes tea"]
+    assert "is at revision ml9999" in caplog.text
+    assert caplog.text.count("ml9999") == 1
 
 
 def test_closing_may_be_repeated_and_ends_all_use(make: Any, sql: Any, live: str) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import psycopg
 from alembic.script import ScriptDirectory
@@ -18,17 +20,25 @@ REVISIONS = [script.revision for script in SCRIPTS]
 
 def psql(dsn: str, *args: str, stdin: str | None = None) -> None:
     """Run the psql that belongs to a database's server, in one go or not at all."""
+    done = psql_as_it_is(dsn, "-v", "ON_ERROR_STOP=1", *args, stdin=stdin)
+    assert done.returncode == 0, done.stderr
+
+
+def psql_as_it_is(
+    dsn: str, *args: str, stdin: str | None = None, **env: str
+) -> subprocess.CompletedProcess[str]:
+    """The same, going on after an error unless told otherwise, with what it said."""
     with psycopg.connect(dsn) as conn:
         major = conn.info.server_version // 10000
     program = cluster.programs()[major] / "psql"
-    done = subprocess.run(
-        [program, "--no-psqlrc", "--quiet", "-v", "ON_ERROR_STOP=1", *args, dsn],
+    return subprocess.run(
+        [program, "--no-psqlrc", "--quiet", *args, dsn],
+        env=os.environ | env,
         input=stdin,
         capture_output=True,
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
 
 
 def start_upgrade(dsn: str) -> subprocess.Popen[str]:
@@ -52,6 +62,36 @@ def filler(revision: str) -> str:
     """
     files = sorted((Path(__file__).parent / "fill").glob("ml*.sql"))
     return [path for path in files if path.stem <= revision][-1].read_text("utf-8")
+
+
+def fill(dsn: str, revision: str) -> None:
+    """Fill a database that is at a revision."""
+    with psycopg.connect(dsn, autocommit=True) as conn:
+        for statement in filler(revision).split(";\n"):
+            conn.execute(statement.encode())
+
+
+LARGE = ("memory", "history", "mention", "entity", "message", "change")
+"""The tables that grow with use."""
+
+
+def state(dsn: str) -> dict[str, Any]:
+    """What is in a database, as far as every revision can tell, and what verify() finds in it."""
+    with psycopg.connect(dsn) as conn:
+        counts = {
+            table: conn.execute(f"select count(*) from memlayer.{table}".encode()).fetchone()
+            for table in (*LARGE, "link", "session", "model", "setting")
+        }
+        return {
+            **counts,
+            "memories": conn.execute("""
+                select tenant, id, text, user_id, metadata, version, embedding::text, created_at
+                  from memlayer.memory order by id""").fetchall(),
+            "versions": conn.execute("""
+                select tenant, memory_id, version, event, old_state, new_state, recorded_at
+                  from memlayer.history order by memory_id, version""").fetchall(),
+            "verify": conn.execute("select * from memlayer.verify()").fetchall(),
+        }
 
 
 def noting(page: str) -> str:

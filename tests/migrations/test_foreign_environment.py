@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import subprocess
-import sys
 from pathlib import Path
 
+import alembic
 import psycopg
 import pytest
 
 from memlayer_pg import schema
 from memlayer_pg.errors import SchemaError
 from tests.catalog import catalog
+from tests.conftest import CHECKOUT
+
+OPERATIONS = (CHECKOUT / "docs" / "operations.md").read_text("utf-8")
 
 INI = """
 [alembic]
@@ -26,14 +31,38 @@ import os
 import psycopg
 import sqlalchemy as sa
 from alembic import context
+from app import metadata
 
-engine = sa.create_engine(
-    "postgresql+psycopg://", creator=lambda: psycopg.connect(os.environ["DSN"])
-)
-with engine.connect() as connection:
-    context.configure(connection=connection, target_metadata=None)
+{hook}
+
+if context.is_offline_mode():
+    context.configure(dialect_name="postgresql", version_table="app_version")
     with context.begin_transaction():
         context.run_migrations()
+else:
+    engine = sa.create_engine(
+        "postgresql+psycopg://", creator=lambda: psycopg.connect(os.environ["DSN"])
+    )
+    with engine.connect() as connection:
+        context.configure(
+            connection=connection, target_metadata=metadata, version_table="app_version", {options}
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+"""
+
+APP = """
+import sqlalchemy as sa
+from memlayer_pg.models import Memory
+
+metadata = sa.MetaData()
+memory = Memory.__table__
+note = sa.Table(
+    "note", metadata, sa.Column("tenant", sa.Text), sa.Column("memory_id", sa.Uuid),
+    sa.ForeignKeyConstraint(
+        ["tenant", "memory_id"], [memory.c.tenant, memory.c.id], name="note_memory"
+    ),
+)
 """
 
 THEIRS = """
@@ -57,32 +86,45 @@ def downgrade():
 
 
 class Environment:
-    """An alembic environment that knows nothing of ours but where its revisions are."""
+    """An alembic environment that knows of ours where its revisions are, and what docs say."""
 
-    def __init__(self, folder: Path, installed: Path, dsn: str) -> None:
+    def __init__(self, folder: Path, release: Path, dsn: str) -> None:
         self.folder = folder
-        self.variables = {**os.environ, "PYTHONPATH": str(installed), "DSN": dsn}
+        self.python = release / "python"
+        self.dsn = dsn
         (folder / "versions").mkdir()
+        template = Path(alembic.__file__).parent / "templates" / "generic" / "script.py.mako"
+        shutil.copy(template, folder)
         (folder / "alembic.ini").write_text(INI.format(folder=folder))
-        (folder / "env.py").write_text(ENV)
+        (folder / "app.py").write_text(APP)
         (folder / "versions" / "a1_note.py").write_text(THEIRS)
+        [told] = re.findall(r"<!-- leave ours alone -->\n```text\n(.*?)```", OPERATIONS, re.DOTALL)
+        hook, options = told.split("\n\n\n")
+        self.compare(hook, re.sub(r"^context.configure\(…, (.*)\)\n$", r"\1", options))
 
-    def alembic(self, *args: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "alembic", *args],
+    def compare(self, hook: str, options: str) -> None:
+        """How its autogenerate looks at the database."""
+        (self.folder / "env.py").write_text(ENV.format(hook=hook, options=options))
+
+    def run(self, *args: str, **env: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.python, "-m", "alembic", *args],
             cwd=self.folder,
-            env=self.variables,
+            env=os.environ | {"PYTHONPATH": str(self.folder), "DSN": self.dsn} | env,
             capture_output=True,
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
+
+    def alembic(self, *args: str, **env: str) -> str:
+        done = self.run(*args, **env)
+        assert done.returncode == 0, done.stdout + done.stderr
         return done.stdout
 
 
 @pytest.fixture
-def environment(tmp_path: Path, installed: Path, empty: str) -> Environment:
-    return Environment(tmp_path, installed, empty)
+def environment(tmp_path: Path, release: Path, empty: str) -> Environment:
+    return Environment(tmp_path, release, empty)
 
 
 def test_one_upgrade_brings_theirs_and_ours(
@@ -94,7 +136,7 @@ def test_one_upgrade_brings_theirs_and_ours(
     with psycopg.connect(empty) as conn:
         # Their table went where their search path says, not into our schema.
         assert conn.execute("select to_regclass('public.note') is not null").fetchone() == (True,)
-        assert conn.execute("select count(*) from public.alembic_version").fetchone() != (0,)
+        assert conn.execute("select count(*) from public.app_version").fetchone() != (0,)
 
 
 def test_theirs_can_be_taken_back_and_then_ours(environment: Environment, empty: str) -> None:
@@ -130,3 +172,47 @@ def test_our_way_down_leaves_to_theirs_what_theirs_laid(
 def test_their_script_for_psql_holds_ours_too(environment: Environment) -> None:
     script = environment.alembic("upgrade", "heads", "--sql")
     assert script.index("create or replace function memlayer.add(") < script.index("TABLE note")
+
+
+def test_their_autogenerate_finds_nothing_of_ours(environment: Environment) -> None:
+    environment.alembic("upgrade", "heads")
+    assert "No new upgrade operations" in environment.alembic("check")
+    environment.alembic("revision", "--autogenerate", "-m", "more", "--head", "a1")
+    [written] = environment.folder.glob("versions/*_more.py")
+    assert "op." not in written.read_text("utf-8").partition("def upgrade")[2]
+
+
+def test_without_the_lines_for_all_schemas_ours_would_be_dropped(environment: Environment) -> None:
+    environment.alembic("upgrade", "heads")
+    environment.compare("", "")  # theirs alone looks at one schema, in which ours is not
+    assert "No new upgrade operations" in environment.alembic("check")
+    environment.compare("", "include_schemas=True")
+    done = environment.run("check")
+    assert done.returncode != 0
+    assert "memlayer.memory" in done.stdout + done.stderr
+
+
+def test_an_upgrade_of_theirs_ends_when_a_lock_is_not_to_be_had(environment: Environment) -> None:
+    environment.alembic("upgrade", "ml0001")
+    before = catalog(environment.dsn)
+    with psycopg.connect(environment.dsn) as other:
+        other.execute("select from memlayer.memory")
+        done = environment.run("upgrade", "heads", PGOPTIONS="-c lock_timeout=200ms")
+        assert done.returncode != 0
+        assert "lock timeout" in done.stderr
+        assert catalog(environment.dsn) == before
+        assert schema.current(environment.dsn) == "ml0001"
+    environment.alembic("upgrade", "heads")
+    assert schema.current(environment.dsn) == schema.HEAD
+
+
+def test_where_no_wait_was_set_ours_wait_a_minute_for_a_lock(
+    environment: Environment, empty: str
+) -> None:
+    revision = environment.folder / "versions" / "a1_note.py"
+    seen = "op.execute(\"create table seen as select current_setting('lock_timeout')\")"
+    revision.write_text(THEIRS.replace("def upgrade():", f"def upgrade():\n    {seen}"))
+    environment.alembic("upgrade", "heads")
+    with psycopg.connect(empty) as conn:
+        assert conn.execute("select * from seen").fetchone() == ("1min",)
+        assert conn.execute("show lock_timeout").fetchone() == ("0",)

@@ -80,6 +80,19 @@ def test_a_way_down_that_meets_a_locked_table_says_whose_lock_it_is(empty: str) 
     assert schema.check(empty) == []
 
 
+def test_an_upgrade_that_meets_a_long_transaction_names_it_and_leaves_nothing(empty: str) -> None:
+    schema.migrate(empty, "ml0001")
+    before = catalog(empty)
+    with psycopg.connect(empty, application_name="reporting") as other:
+        other.execute("select from memlayer.memory")
+        with pytest.raises(SchemaError, match=r"in the way.*reporting") as raised:
+            schema.migrate(empty, timeout=0.1)
+        assert "Run this again" in str(raised.value.suggestion)
+        assert (schema.current(empty), catalog(empty)) == ("ml0001", before)
+    schema.migrate(empty)
+    assert schema.check(empty) == []
+
+
 def test_progress_names_each_step(empty: str) -> None:
     steps: list[str] = []
     schema.migrate(empty, progress=lambda revision, _: steps.append(revision))

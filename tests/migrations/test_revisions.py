@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import pairwise
 from typing import Any
 
@@ -11,7 +12,10 @@ from alembic.script import Script
 
 from memlayer_pg import schema
 from tests.catalog import catalog
-from tests.migrations.revisions import REVISIONS, SCRIPTS, filler, psql
+from tests.conftest import CHECKOUT
+from tests.migrations.revisions import LARGE, REVISIONS, SCRIPTS, fill, psql, state
+
+OPERATIONS = (CHECKOUT / "docs" / "operations.md").read_text("utf-8")
 
 
 def test_the_head_is_what_sql_says(template: str, empty: str) -> None:
@@ -85,7 +89,10 @@ def test_what_was_kept_at_a_revision_is_there_after_the_upgrade(revision: str, e
     """Filled by the functions of that day, read by today's; released or not, no row is lost."""
     schema.migrate(empty, revision)
     fill(empty, revision)
+    kept = state(empty)
+    assert kept["verify"] == []
     schema.migrate(empty)
+    assert state(empty) == kept
     with psycopg.connect(empty) as conn:
         assert rows(conn, "select * from memlayer.verify()") == []
         assert rows(conn, "select text from memlayer.get_all(p_user_id => 'ann')") == [
@@ -121,8 +128,10 @@ def test_what_was_kept_at_a_revision_is_there_after_the_way_down(
 ) -> None:
     schema.migrate(empty, revision)
     fill(empty, revision)
+    kept = state(empty)
     for step, down in ((below, True), (revision, False)):
         schema.migrate(empty, step, down=down)
+        assert state(empty) == kept
         with psycopg.connect(empty) as conn:
             assert rows(conn, "select * from memlayer.verify()") == []
             assert rows(conn, "select text from memlayer.memory order by text") == [
@@ -132,10 +141,58 @@ def test_what_was_kept_at_a_revision_is_there_after_the_way_down(
             ]
 
 
-def fill(dsn: str, revision: str) -> None:
-    with psycopg.connect(dsn, autocommit=True) as conn:
-        for statement in filler(revision).split(";\n"):
-            conn.execute(statement.encode())
+@pytest.mark.parametrize(("below", "revision"), list(pairwise(REVISIONS)))
+def test_no_revision_writes_a_large_table_anew(below: str, revision: str, empty: str) -> None:
+    """What Postgres rewrites gets another file; what is updated, another place in it."""
+    schema.migrate(empty, below)
+    fill(empty, below)
+    before = places(empty)
+    schema.migrate(empty, revision)
+    assert places(empty) == before
+    schema.migrate(empty, below, down=True)
+    assert places(empty) == before
+
+
+def places(dsn: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Of each large table the file, and of each row its place and the transaction that wrote it."""
+    with psycopg.connect(dsn) as conn:
+        found = {
+            table: rows(
+                conn,
+                f"select pg_relation_filenode('memlayer.{table}'), ctid::text, xmin::text "
+                f"from memlayer.{table} order by ctid",
+            )
+            for table in LARGE
+        }
+    assert all(found.values())
+    return found
+
+
+@pytest.mark.parametrize(("below", "revision"), list(pairwise(REVISIONS)))
+def test_docs_say_which_tables_a_revision_locks(below: str, revision: str, empty: str) -> None:
+    schema.migrate(empty, below)
+    fill(empty, below)
+    begin, _, statements = schema.sql(revision, start=below).partition("BEGIN;")
+    with psycopg.connect(empty) as conn:
+        tables = "relnamespace = 'memlayer'::regnamespace and relkind = 'r'"
+        there = {name for (name,) in rows(conn, f"select relname from pg_class where {tables}")}
+        conn.execute((begin + statements.rpartition("COMMIT;")[0]).encode())
+        locked = rows(
+            conn,
+            f"""
+            select relname, mode
+              from pg_locks join pg_class c on c.oid = relation
+             where pid = pg_backend_pid() and {tables}""",
+        )
+        conn.rollback()
+    used = {name for name, mode in locked if mode == "AccessExclusiveLock"} & there
+    written = {name for name, mode in locked if mode.startswith("Share") and "Update" not in mode}
+    [row] = re.findall(rf"^\| {revision} \| (.*) \| (.*) \|", OPERATIONS, re.MULTILINE)
+    for told, found in zip(row, (used, written - used & there), strict=True):
+        if told == "every table":
+            assert found == there - {"alembic_version", "deployment"}
+        else:
+            assert set(re.findall(r"`(\w+)`", told)) == found & there
 
 
 def rows(conn: psycopg.Connection[Any], query: str) -> list[tuple[Any, ...]]:

@@ -9,6 +9,8 @@ from typing import Any
 import psycopg
 import pytest
 import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
 from sqlalchemy.dialects import postgresql
 from sqlalchemy.orm import Session
 
@@ -67,6 +69,23 @@ def test_keys_are_those_of_the_catalog(template: str) -> None:
             )
             for each in table.foreign_key_constraints
         }
+    engine.dispose()
+
+
+@pytest.mark.filterwarnings("ignore:Did not recognize type 'xid8'")
+@pytest.mark.filterwarnings("ignore:Computed default on")
+def test_alembic_finds_nothing_to_change(template: str) -> None:
+    engine = engine_of(template)
+    options = {
+        "include_schemas": True,
+        "include_name": lambda name, kind, _: kind != "schema" or name == "memlayer",
+    }
+    with engine.connect() as connection:
+        context = MigrationContext.configure(connection, opts=options)
+        assert compare_metadata(context, models.metadata) == []
+        connection.execute(sa.text("drop index memlayer.memory_user_idx"))
+        [(what, index)] = compare_metadata(context, models.metadata)
+        assert (what, index.name) == ("add_index", "memory_user_idx")
     engine.dispose()
 
 
