@@ -6,14 +6,17 @@ libpq and OpenSSL. They choose the advice and nothing else: no class of error de
 
 from __future__ import annotations
 
+import psycopg
+
 POOLED = (
-    "A pooler between us and Postgres does not keep prepared statements apart: set "
+    "A pooler that does not keep prepared statements apart mixes them up: set "
     "prepare_threshold=None (MEMLAYER_PREPARE_THRESHOLD=none), or max_prepared_statements in a "
     "PgBouncer from 1.21 on."
 )
 BY_SQLSTATE = {"42P05": POOLED, "26000": POOLED}
 """duplicate_prepared_statement and invalid_sql_statement_name."""
 BY_WORDS = {
+    "bind message supplies": POOLED,
     "does not match host name": (
         "Write as host= a name that the server's certificate holds; hostaddr= can say the address."
     ),
@@ -51,6 +54,12 @@ BY_WORDS = {
 }
 
 
-def connecting(message: str) -> str | None:
-    """What to do about a refused connection, None where there is nothing to add."""
+def hint(error: psycopg.Error) -> str | None:
+    """What the server says to do about an error, or we do; None where there is nothing to say."""
+    if said := error.diag.message_hint:
+        return said
+    sqlstate = error.sqlstate
+    if sqlstate is not None and not sqlstate.startswith("08"):
+        return BY_SQLSTATE.get(sqlstate)
+    message = str(error)
     return next((advice for words, advice in BY_WORDS.items() if words in message), None)

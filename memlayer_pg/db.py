@@ -232,10 +232,4 @@ def translate(error: psycopg.Error) -> DatabaseError:
         return NotStorable(f"a text holds a character the database cannot store: {message}")
     if kind := BY_SQLSTATE.get(sqlstate):
         return kind(message, hint=error.diag.message_hint)
-    return DatabaseError(message, sqlstate=sqlstate, hint=error.diag.message_hint or _advice(error))
-
-
-def _advice(error: psycopg.Error) -> str | None:
-    if error.sqlstate is None:
-        return advice.connecting(str(error))
-    return advice.BY_SQLSTATE.get(error.sqlstate)
+    return DatabaseError(message, sqlstate=sqlstate, hint=advice.hint(error))

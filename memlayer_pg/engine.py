@@ -43,9 +43,8 @@ def reached(engine: Engine) -> Iterator[Connection]:
     try:
         connection = engine.connect()
     except DBAPIError as error:
-        said = message(error.orig)
-        hint = advice.connecting(said)
-        raise DatabaseError(said, sqlstate=sqlstate(error), hint=hint) from error
+        hint = advice.hint(error.orig) if isinstance(error.orig, psycopg.Error) else None
+        raise DatabaseError(message(error.orig), sqlstate=sqlstate(error), hint=hint) from error
     with connection:
         yield connection
 

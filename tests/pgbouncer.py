@@ -95,7 +95,7 @@ def bouncing(program: Program, dsn: str, folder: Path, **settings: object) -> It
         **identity(account),
     )
     try:
-        port = options["listen_port"]
+        port = str(options["listen_port"])
         pooled = make_conninfo(host=str(folder), port=port, dbname="pooled", user="postgres")
         while not (folder / f".s.PGSQL.{port}").exists():
             assert running.poll() is None, (folder / "log").read_text()

@@ -67,7 +67,8 @@ def keywords(running: Cluster, password: str | None = None, **more: str) -> str:
 
 def url(running: Cluster, password: str, scheme: str = "postgresql") -> str:
     host = quote(str(running.socket_folder()), safe="")
-    return f"{scheme}://{quote(ROLE, safe='')}:{quote(password, safe='')}@/app?host={host}"
+    login = f"{quote(ROLE, safe='')}:{quote(password, safe='')}"
+    return f"{scheme}://{login}@{host}/app"
 
 
 def settings(dsn: str, endpoint: Any, tenant: str) -> Config:
@@ -143,7 +144,8 @@ def test_every_program_takes_the_password_from_wherever_libpq_does(
         hidden(ran.out + ran.err)
     for name, value in env.items():
         monkeypatch.setenv(name, value)
-    with Memory(Config.from_env(), embedder=model(endpoint), llm=model(endpoint)) as memory:
+    config = Config.from_env().with_(tenant=tenant)
+    with Memory(config, embedder=model(endpoint), llm=model(endpoint)) as memory:
         memory.add("tea", user_id="ann", infer=False)
         assert "tea" in found(memory.search("tea", filters=ANN))
         hidden(repr(memory) + repr(memory.config) + memory.location)

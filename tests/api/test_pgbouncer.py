@@ -10,10 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from memlayer_pg import Config, Memory
+from memlayer_pg import Config, DatabaseError, Memory
 from tests.api.harness import model
 from tests.api.operations import OPERATIONS, past
 from tests.api.test_reading import ANN, found, say
+from tests.cli.running import memlayer
 from tests.conftest import temporary_folder
 from tests.pgbouncer import Program, bouncing, program
 
@@ -70,6 +71,29 @@ def test_threads_take_turns_on_one_connection(pooled: str, tenant: str, endpoint
         list(threads.map(work, range(8)))
         texts = found(one.get_all(filters=ANN, top_k=100))
         assert sorted(texts) == sorted(f"changed {n} {r}" for n in range(8) for r in range(4))
+
+
+def test_prepared_statements_that_are_mixed_up_say_what_to_set(make: Any, pooled: str) -> None:
+    one, two = make(dsn=pooled, prepare_threshold=0), make(dsn=pooled, prepare_threshold=0)
+    one.get_all(filters=ANN)
+    with pytest.raises(DatabaseError) as mixed_up:
+        two.get_all(filters=ANN)
+    assert "MEMLAYER_PREPARE_THRESHOLD=none" in str(mixed_up.value.suggestion)
+
+
+def test_the_doctor_sees_a_pooler_and_says_what_to_set(
+    pooled: str, live: str, endpoint: Any
+) -> None:
+    def server(dsn: str, **env: str) -> dict[str, str]:
+        ran = memlayer("doctor", "--offline", "--json", MEMLAYER_DSN=dsn, **env)
+        [found] = [check for check in ran.json if check["name"] == "server"]
+        return dict(found)
+
+    assert server(live)["status"] == "ok"
+    assert server(pooled, MEMLAYER_PREPARE_THRESHOLD="none")["status"] == "ok"
+    warned = server(pooled)
+    assert (warned["status"], "behind a pooler" in warned["said"]) == ("warn", True)
+    assert "MEMLAYER_PREPARE_THRESHOLD=none" in warned["next_step"]
 
 
 STATE = """

@@ -111,9 +111,7 @@ def address(dsn: str, authority: Authority) -> str:
     )  # fmt: skip
 
 
-def test_a_server_whose_certificate_is_right_is_used(
-    make: Any, encrypted: dict[str, str]
-) -> None:
+def test_a_server_whose_certificate_is_right_is_used(make: Any, encrypted: dict[str, str]) -> None:
     memory = make(dsn=encrypted["open"], prepare_threshold=None)
     say(memory, "tea")
     assert found(memory.search("tea", filters=ANN)) == ["tea"]
@@ -141,7 +139,7 @@ def test_what_is_not_right_is_refused_and_the_error_says_what_to_do(
 ) -> None:
     if change.get("sslrootcert") == "strangers":
         change = {"sslrootcert": str(authorities[1].certificate)}
-    parts = {**conninfo_to_dict(encrypted["open"]), **change}
+    parts: dict[str, Any] = {**conninfo_to_dict(encrypted["open"]), **change}
     dsn = make_conninfo(**{key: value for key, value in parts.items() if value is not None})
     memory = make(dsn=dsn, prepare_threshold=None)
     with pytest.raises(DatabaseError, match=said) as refused:
@@ -157,14 +155,13 @@ def test_what_is_not_right_is_refused_and_the_error_says_what_to_do(
 def test_a_server_without_tls_is_refused_where_tls_is_wanted(
     make: Any, live: str, encrypted: dict[str, str]
 ) -> None:
-    pgbouncer_without = {**conninfo_to_dict(encrypted["open"])}
     with temporary_folder() as folder, temporary_folder() as files:
         folder.chmod(0o755)
         with bouncing(
             program(folder), live, files, listen_addr="127.0.0.1", listen_port=free()
         ) as plain:
-            pgbouncer_without["port"] = conninfo_to_dict(plain)["port"]
-            memory = make(dsn=make_conninfo(**pgbouncer_without))
+            port = str(conninfo_to_dict(plain)["port"])
+            memory = make(dsn=make_conninfo(encrypted["open"], port=port))
             with pytest.raises(DatabaseError, match="does not support SSL") as refused:
                 memory.get_all(filters=ANN)
             assert "Turn ssl on" in str(refused.value.suggestion)
