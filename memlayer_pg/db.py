@@ -24,6 +24,7 @@ from psycopg.rows import dict_row
 from psycopg.sql import SQL, Identifier, Placeholder
 from psycopg.types.json import Jsonb
 
+from memlayer_pg import advice
 from memlayer_pg.effects import Call, Row
 from memlayer_pg.errors import BY_SQLSTATE, DatabaseError, EmbeddingError, NotStorable
 from memlayer_pg.savepoint import savepoint, savepoint_async
@@ -231,4 +232,4 @@ def translate(error: psycopg.Error) -> DatabaseError:
         return NotStorable(f"a text holds a character the database cannot store: {message}")
     if kind := BY_SQLSTATE.get(sqlstate):
         return kind(message, hint=error.diag.message_hint)
-    return DatabaseError(message, sqlstate=sqlstate, hint=error.diag.message_hint)
+    return DatabaseError(message, sqlstate=sqlstate, hint=advice.hint(error))

@@ -10,6 +10,11 @@ from psycopg.conninfo import conninfo_to_dict
 from memlayer_pg.config import libpq_url
 from memlayer_pg.errors import ConfigError
 
+FORMS = (
+    "Write postgresql://user:password@host:5432/database, with @ : / % # and spaces "
+    "percent-encoded, or host=… user=… password='…' dbname=…."
+)
+
 
 def parameters(dsn: str) -> dict[str, Any]:
     """The connection parameters that a dsn names, passwords as they are meant.
@@ -28,11 +33,11 @@ def parameters(dsn: str) -> dict[str, Any]:
                 suggestion="In a URL, write @ in a user name or password as %40 and / as %2F.",
             )
     try:
-        return conninfo_to_dict(plain)
+        found = conninfo_to_dict(plain)
     except psycopg.ProgrammingError:
         # from None: the message below it quotes the dsn
-        raise ConfigError(
-            "dsn: it cannot be read",
-            suggestion="Write postgresql://user:password@host:5432/database, with @ : / % # and "
-            "spaces percent-encoded, or host=… user=… password='…' dbname=….",
-        ) from None
+        raise ConfigError("dsn: it cannot be read", suggestion=FORMS) from None
+    # postgresql://ann:secret, without a host, has the password where the port stands.
+    if not all(port.strip().isdecimal() for port in str(found.get("port") or 0).split(",") if port):
+        raise ConfigError("dsn: its port is no number", suggestion=FORMS)
+    return found

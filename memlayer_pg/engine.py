@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memlayer_pg import session
+from memlayer_pg import advice, session
 from memlayer_pg.dsn import parameters
 from memlayer_pg.errors import DatabaseError, SchemaError
 
@@ -43,7 +43,8 @@ def reached(engine: Engine) -> Iterator[Connection]:
     try:
         connection = engine.connect()
     except DBAPIError as error:
-        raise DatabaseError(message(error.orig), sqlstate=sqlstate(error)) from error
+        hint = advice.hint(error.orig) if isinstance(error.orig, psycopg.Error) else None
+        raise DatabaseError(message(error.orig), sqlstate=sqlstate(error), hint=hint) from error
     with connection:
         yield connection
 

@@ -22,8 +22,12 @@ TAKEN = (
 )
 
 
-def _module(given: object) -> str:
-    return type(given).__module__
+def _is_a(given: object, package: str, *names: str) -> bool:
+    """Whether it is of one of these classes of a package, or of one derived from it."""
+    return any(
+        kind.__module__.partition(".")[0] == package and kind.__name__ in names
+        for kind in type(given).__mro__
+    )
 
 
 class Lent:
@@ -31,10 +35,8 @@ class Lent:
 
     def __init__(self, given: Any) -> None:
         kind = type(given).__name__
-        self._is_engine = _module(given) == "sqlalchemy.engine.base" and hasattr(given, "connect")
-        if not self._is_engine and (
-            _module(given).partition(".")[0] != "psycopg_pool" or "Async" in kind
-        ):
+        self._is_engine = _is_a(given, "sqlalchemy", "Engine")
+        if not self._is_engine and not _is_a(given, "psycopg_pool", "ConnectionPool"):
             raise ConfigError(TAKEN.format("Memory", "ConnectionPool", "Engine", kind))
         self._given = given
 
@@ -68,12 +70,8 @@ class AsyncLent:
 
     def __init__(self, given: Any) -> None:
         kind = type(given).__name__
-        self._is_engine = _module(given) == "sqlalchemy.ext.asyncio.engine" and hasattr(
-            given, "connect"
-        )
-        if not self._is_engine and (
-            _module(given).partition(".")[0] != "psycopg_pool" or "Async" not in kind
-        ):
+        self._is_engine = _is_a(given, "sqlalchemy", "AsyncEngine")
+        if not self._is_engine and not _is_a(given, "psycopg_pool", "AsyncConnectionPool"):
             raise ConfigError(
                 TAKEN.format("AsyncMemory", "AsyncConnectionPool", "AsyncEngine", kind)
             )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from memlayer_pg import catalog, requirements, session
+from memlayer_pg import advice, catalog, requirements, session
 from memlayer_pg.dsn import parameters
 from memlayer_pg.engine import LOCK, engine, failed, message, reached
 from memlayer_pg.errors import DatabaseError, SchemaError
@@ -323,7 +323,7 @@ def _opened(dsn: str) -> Iterator[psycopg.Connection[Any]]:
             yield conn
     except psycopg.Error as error:
         raise DatabaseError(
-            message(error), sqlstate=error.sqlstate, hint=error.diag.message_hint
+            message(error), sqlstate=error.sqlstate, hint=advice.hint(error)
         ) from error
 
 

@@ -95,8 +95,9 @@ def bouncing(program: Program, dsn: str, folder: Path, **settings: object) -> It
         **identity(account),
     )
     try:
-        pooled = make_conninfo(host=str(folder), port=PORT, dbname="pooled", user="postgres")
-        while not (folder / f".s.PGSQL.{PORT}").exists():
+        port = str(options["listen_port"])
+        pooled = make_conninfo(host=str(folder), port=port, dbname="pooled", user="postgres")
+        while not (folder / f".s.PGSQL.{port}").exists():
             assert running.poll() is None, (folder / "log").read_text()
             time.sleep(0.02)
         yield pooled

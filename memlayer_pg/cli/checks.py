@@ -27,13 +27,14 @@ class Check:
 
 
 def server(conn: psycopg.Connection[Any], config: Config) -> Check:
-    """Version and encoding; whether it is a replica."""
+    """Version and encoding; whether it is a replica, or behind a pooler that is to be told of."""
+    from memlayer_pg.advice import POOLED
     from memlayer_pg.requirements import server_problem
 
-    number, version, encoding, replica = one(
+    number, version, encoding, replica, process = one(
         conn,
         "select current_setting('server_version_num')::int, current_setting('server_version'), "
-        "current_setting('server_encoding'), pg_is_in_recovery()",
+        "current_setting('server_encoding'), pg_is_in_recovery(), pg_backend_pid()",
     )
     if problem := server_problem(number, version, encoding):
         return Check("server", "fail", problem.message, problem.suggestion)
@@ -42,6 +43,9 @@ def server(conn: psycopg.Connection[Any], config: Config) -> Check:
         return Check(
             "server", "warn", f"{said}, a read replica: it can be searched and nothing can be added"
         )
+    # A pooler makes up the number by which its client may cancel a statement.
+    if process != conn.pgconn.backend_pid and config.prepare_threshold is not None:
+        return Check("server", "warn", f"{said}, behind a pooler", POOLED)
     return Check("server", "ok", said)
 
 

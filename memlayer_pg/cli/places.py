@@ -79,7 +79,8 @@ def connection(dsn: str, name: str = "memlayer") -> Iterator[psycopg.Connection[
     from memlayer_pg.dsn import parameters
 
     options = {"connect_timeout": PATIENCE, "application_name": name, **parameters(dsn)}
-    options |= session.ENCODING
+    # Nothing is prepared on the server: behind a pooler the next statement may meet another one.
+    options |= {**session.ENCODING, "prepare_threshold": None}
     with db.translated(), psycopg.connect(**options, autocommit=True) as conn:
         session.pin(conn)
         yield conn

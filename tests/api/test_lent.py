@@ -99,6 +99,56 @@ def test_a_search_survives_a_backend_that_ends_under_an_engine(
     engine.dispose()
 
 
+class TracedPool(ConnectionPool[Any]):
+    """A class of the caller's, in a module of the caller's."""
+
+
+class TracedEngine(sa.Engine):
+    """The same of SQLAlchemy."""
+
+
+class AsyncTracedPool(AsyncConnectionPool[Any]):
+    """One whose name does not tell what it is made from."""
+
+
+class Tracer(AsyncEngine):
+    """Another one."""
+
+
+def test_a_class_derived_from_a_pool_or_engine_is_one(
+    live: str, tenant: str, endpoint: Any, sql: Any
+) -> None:
+    config = Config(tenant=tenant, llm=model(endpoint), embedder=model(endpoint))
+    engine = sa.create_engine(address(live))
+    traced = TracedEngine(engine.pool, engine.dialect, engine.url)
+    with TracedPool(live, min_size=1, open=True) as pool:
+        for given in (pool, traced):
+            with Memory(config, pool=given) as memory:
+                memory.add(f"tea of {type(given).__name__}", user_id="ann", infer=False)
+            with pytest.raises(ConfigError, match="pool: AsyncMemory takes"):
+                AsyncMemory(config, pool=given)
+    traced.dispose()
+    engine.dispose()
+
+    async def main() -> None:
+        below = create_async_engine(address(live))
+        async with AsyncTracedPool(live, min_size=1, open=False) as pool:
+            for given in (pool, Tracer(below.sync_engine)):
+                async with AsyncMemory(config, pool=given) as memory:
+                    await memory.add(f"tea of {type(given).__name__}", user_id="ann", infer=False)
+                with pytest.raises(ConfigError, match="pool: Memory takes"):
+                    Memory(config, pool=given)
+        await below.dispose()
+
+    asyncio.run(main())
+    assert sql("select text from memlayer.memory where tenant = %(tenant)s order by 1") == [
+        ("tea of AsyncTracedPool",),
+        ("tea of TracedEngine",),
+        ("tea of TracedPool",),
+        ("tea of Tracer",),
+    ]
+
+
 def test_what_is_no_pool_is_refused_by_name(live: str, endpoint: Any) -> None:
     config = Config(llm=model(endpoint), embedder=model(endpoint))
     with psycopg.connect(live) as conn, opened("pool", live) as pool:

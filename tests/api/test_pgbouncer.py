@@ -10,10 +10,11 @@ from typing import Any
 import psycopg
 import pytest
 
-from memlayer_pg import Config, Memory, schema
+from memlayer_pg import Config, DatabaseError, Memory, schema
 from tests.api.harness import model
 from tests.api.operations import OPERATIONS, past
 from tests.api.test_reading import ANN, found, say
+from tests.cli.running import memlayer
 from tests.conftest import temporary_folder
 from tests.pgbouncer import Program, bouncing, program
 
@@ -82,6 +83,34 @@ def test_the_schema_is_laid_through_it(pgbouncer: Program, empty: str) -> None: 
         schema.migrate(dsn, "base", down=True)
         schema.migrate(dsn)
         assert schema.current(dsn) == schema.HEAD
+
+
+def test_prepared_statements_that_are_mixed_up_say_what_to_set(
+    pgbouncer: Program, live: str, make: Any
+) -> None:
+    off = {"max_prepared_statements": 0} if pgbouncer.version >= KEEPS_STATEMENTS else {}
+    # Of its own: the statements stay on its connection to the server.
+    with temporary_folder() as folder, bouncing(pgbouncer, live, folder, **off) as dsn:
+        one, two = make(dsn=dsn, prepare_threshold=0), make(dsn=dsn, prepare_threshold=0)
+        one.get_all(filters=ANN)
+        with pytest.raises(DatabaseError) as mixed_up:
+            two.get_all(filters=ANN)
+    assert "MEMLAYER_PREPARE_THRESHOLD=none" in str(mixed_up.value.suggestion)
+
+
+def test_the_doctor_sees_a_pooler_and_says_what_to_set(
+    pooled: str, live: str, endpoint: Any
+) -> None:
+    def server(dsn: str, **env: str) -> dict[str, str]:
+        ran = memlayer("doctor", "--offline", "--json", MEMLAYER_DSN=dsn, **env)
+        [found] = [check for check in ran.json if check["name"] == "server"]
+        return dict(found)
+
+    assert server(live)["status"] == "ok"
+    assert server(pooled, MEMLAYER_PREPARE_THRESHOLD="none")["status"] == "ok"
+    warned = server(pooled)
+    assert (warned["status"], "behind a pooler" in warned["said"]) == ("warn", True)
+    assert "MEMLAYER_PREPARE_THRESHOLD=none" in warned["next_step"]
 
 
 STATE = """

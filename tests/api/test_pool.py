@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import os
+import socket
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -226,3 +227,43 @@ def test_a_forked_child_has_sockets_of_its_own(memory: Harness, sql: Any) -> Non
     assert os.waitpid(child, 0)[1] == 0
     say(memory, "after")
     assert len(found(memory.get_all(filters=ANN))) == 3
+
+
+def test_the_wait_for_a_server_that_says_nothing_is_the_one_that_was_set(
+    make: Any, live: str
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        port = silent.getsockname()[1]
+        dsn = f"host=127.0.0.1 port={port} dbname=app user=ann"
+        for memory in (
+            make(dsn=dsn, connect_timeout=2),
+            make(dsn=f"{dsn} connect_timeout=2", connect_timeout=600),
+        ):
+            with pytest.raises(DatabaseError, match="timeout"):
+                memory.scopes()
+
+
+def test_settings_of_the_session_come_from_the_dsn(make: Any, live: str, kind: str) -> None:
+    dsn = make_conninfo(live, options="-c statement_timeout=4321 -c lock_timeout=1234")
+    memory = make(dsn=dsn, max_size=1)
+    say(memory, "tea")
+    [(_, conn)] = memory.memory._pool.kept
+    query = "select current_setting('statement_timeout'), current_setting('lock_timeout')"
+    if kind == "sync":
+        assert conn.execute(query).fetchone() == ("4321ms", "1234ms")
+        return
+
+    async def ask() -> Any:
+        return await (await conn.execute(query)).fetchone()
+
+    assert memory.run(ask()) == ("4321ms", "1234ms")
+
+
+def test_no_more_connections_are_opened_than_there_is_room_for(
+    blocking: Memory, live: str, sql: Any
+) -> None:
+    jobs: list[Callable[[], Any]] = [lambda: blocking.add("x", user_id="ann", infer=False)] * 16
+    ours = "select count(*) from pg_stat_activity where application_name = 'memlayer'"
+    in_threads(jobs)
+    assert 1 <= sql(ours)[0][0] <= 2
+    assert len(blocking._pool.kept) <= 2  # type: ignore[union-attr]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 from collections.abc import Iterator
@@ -11,11 +12,14 @@ from typing import Any
 import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
+from psycopg_pool import AsyncConnectionPool
 
-from memlayer_pg import ConfigError, MemoryNotFound
+from memlayer_pg import AsyncMemory, ConfigError, Memory, MemoryNotFound
 from memlayer_pg.accounts import account_for, identity
 from memlayer_pg.cluster import Cluster, programs
 from memlayer_pg.config import Config
+from tests.api.harness import model
+from tests.api.test_lent import opened
 from tests.api.test_reading import ANN, found, say
 from tests.conftest import named, temporary_folder
 
@@ -152,3 +156,40 @@ def test_the_settings_of_a_replica_come_from_the_environment_and_are_checked() -
         Config(read_your_writes=-1)
     with pytest.raises(ConfigError, match="read_dsn"):
         Config(read_dsn=" ")
+
+
+@pytest.mark.parametrize("lender", ["pool", "engine"])
+def test_reads_go_to_the_replica_and_writes_through_the_callers_pool(
+    replica: str, live: str, tenant: str, endpoint: Any, lender: str
+) -> None:
+    settings: dict[str, Any] = {"llm": model(endpoint), "embedder": model(endpoint)}
+    config = Config(read_dsn=replica, read_your_writes=60, tenant=tenant, **settings)
+
+    pool = opened(lender, live)
+    with Memory(config, pool=pool) as memory:
+        [stored] = memory.add("tea", user_id="ann", infer=False)["results"]
+        assert found(memory.search("tea", filters=ANN)) == ["tea"]
+        assert asked(replica) == 1
+        # What can be read when it is used up is not read through it.
+        with pool.connect() if lender == "engine" else pool.connection():
+            assert found(memory.get_all(filters=ANN)) == ["tea"]
+            assert len(memory.history(stored["id"])) == 1
+    pool.dispose() if lender == "engine" else pool.close()
+
+
+def test_the_async_memory_reads_from_the_replica_beside_the_callers_pool(
+    replica: str, live: str, tenant: str, endpoint: Any
+) -> None:
+    settings: dict[str, Any] = {"llm": model(endpoint), "embedder": model(endpoint)}
+    config = Config(read_dsn=replica, read_your_writes=60, tenant=tenant, **settings)
+
+    async def main() -> None:
+        pool: AsyncConnectionPool[Any] = AsyncConnectionPool(live, min_size=1, open=False)
+        await pool.open()
+        async with AsyncMemory(config, pool=pool) as memory:
+            await memory.add("tea", user_id="ann", infer=False)
+            assert found(await memory.search("tea", filters=ANN)) == ["tea"]
+            await pool.close()
+            assert found(await memory.get_all(filters=ANN)) == ["tea"]
+
+    asyncio.run(main())
