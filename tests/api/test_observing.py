@@ -47,7 +47,8 @@ class Telemetry:
 
 
 @pytest.fixture
-def telemetry() -> Iterator[Telemetry]:
+def telemetry(monkeypatch: pytest.MonkeyPatch) -> Iterator[Telemetry]:
+    monkeypatch.delenv("OTEL_SDK_DISABLED", raising=False)  # some packages want it set
     told = Telemetry()
     stop = otel.instrument(told.traces, told.meters, sql_comments=True)
     yield told
