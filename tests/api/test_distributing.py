@@ -86,6 +86,27 @@ def test_what_programs_call_runs_on_the_node_of_its_tenant(conn: Any) -> None:
     assert len(called(conn, "function")) == count
 
 
+def test_row_level_security_needs_no_subquery(conn: Any) -> None:
+    distributing.run(conn, distributing.steps(conn, API))
+    [(policies, subqueries)] = conn.execute(
+        "select count(*), count(*) filter (where polqual::text like '%SUBLINK%') from pg_policy"
+        " where polname = 'tenants_of_the_login'"
+    )
+    assert policies > 10
+    assert subqueries == 0
+    conn.execute("insert into memlayer.memory (tenant, user_id, text) values ('acme', 'ann', 'x')")
+    conn.execute("insert into memlayer.memory (user_id, text) values ('ann', 'y')")
+    conn.execute("create role somebody; grant usage on schema memlayer to somebody")
+    conn.execute("grant select on memlayer.memory to somebody")
+    conn.execute("grant execute on function memlayer.login_tenants() to somebody")
+    try:
+        conn.execute("set session authorization somebody")
+        assert conn.execute("select text from memlayer.memory").fetchall() == [("y",)]
+    finally:
+        conn.execute("reset session authorization")
+        conn.execute("drop owned by somebody; drop role somebody")
+
+
 def test_the_change_feed_goes_on_after_it_was_told_to_count_by_node(
     conn: Any, endpoint: Any
 ) -> None:
