@@ -41,7 +41,12 @@ CHECKOUT = Path(__file__).parent.parent
 COUNTER = itertools.count()
 
 # Nothing here has to survive a crash. Reloaded, not restarted: all of these can be.
-UNSAFE = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+UNSAFE = {
+    "fsync": "off",
+    "synchronous_commit": "off",
+    "full_page_writes": "off",
+    "autovacuum": "off",
+}
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

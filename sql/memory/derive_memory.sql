@@ -55,6 +55,15 @@ begin
     end if;
     if v_model.dimensions is distinct from vector_dims(new.embedding) or l2_norm(new.embedding) = 0 then
       if v_model.id is null then
+        -- A call of ours had looked it up: a reset came between, and the call can begin anew.
+        if coalesce(current_setting('memlayer.change_id', true), '') <> ''
+           and not exists (select from memlayer.model d where d.tenant = new.tenant and d.id = new.embedding_model)
+        then
+          raise exception using
+            errcode = '40001',
+            message = format('tenant %s was reset while memories were stored', new.tenant),
+            hint    = 'Call again.';
+        end if;
         perform memlayer.require_active(new.tenant, new.embedding_model);
       end if;
       perform memlayer.require_model(new.tenant, coalesce(v_model.name, 'no model'), v_model.dimensions, null, vector_dims(new.embedding)),
