@@ -40,7 +40,8 @@ if TYPE_CHECKING:
 CHECKOUT = Path(__file__).parent.parent
 COUNTER = itertools.count()
 
-# Nothing here has to survive a crash. Reloaded, not restarted: all of these can be.
+# Nothing here has to survive a crash, and no plan is to change between two looks at it.
+# Reloaded, not restarted: all of these can be.
 UNSAFE = {
     "fsync": "off",
     "synchronous_commit": "off",
