@@ -5,6 +5,7 @@ create or replace function memlayer.derive_memory()
   set search_path from current
   set plan_cache_mode = force_generic_plan
   set enable_seqscan = off
+  set enable_sort = off
   set jit = off
 as $$
 declare
@@ -93,9 +94,12 @@ begin
   end if;
 
   if v_is_new then
-    -- A restored memory goes on counting where its history ended.
-    select greatest(coalesce(max(h.version), 0) + 1, case when v_brings then new.version end) into new.version
-      from memlayer.history h where h.tenant = new.tenant and h.memory_id = new.id;
+    -- A restored memory goes on counting where its history ended. By the end of the index that has it, also
+    -- where nothing is known of the table yet and another index would seem as good.
+    new.version := greatest(
+      coalesce((select h.version from memlayer.history h
+                 where h.tenant = new.tenant and h.memory_id = new.id order by h.version desc limit 1), 0) + 1,
+      case when v_brings then new.version end);
     new.updated_at := case when v_brings then greatest(new.updated_at, new.created_at)
                            when new.version = 1 then new.created_at
                            else greatest(memlayer.now(), new.created_at) end;
