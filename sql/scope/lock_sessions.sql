@@ -11,41 +11,33 @@ create or replace function memlayer.lock_sessions(
 as $$
 #variable_conflict use_column
 declare
-  v_scopes bigint;
-  v_ids    uuid[];
-  v_locked bigint;
+  v_ids uuid[];
 begin
-  v_scopes := (select count(*) from (select distinct u.* from unnest(p_user_ids, p_agent_ids, p_run_ids) u) w);
-  -- Again, where an erasure that was waited for took one of them away.
-  loop
-    insert into memlayer.session (tenant, user_id, agent_id, run_id)
-    select distinct p_tenant, w.user_id, w.agent_id, w.run_id
-      from unnest(p_user_ids, p_agent_ids, p_run_ids) w (user_id, agent_id, run_id)
-     order by w.user_id, w.agent_id, w.run_id
-    on conflict do nothing;
+  insert into memlayer.session (tenant, user_id, agent_id, run_id)
+  select distinct p_tenant, w.user_id, w.agent_id, w.run_id
+    from unnest(p_user_ids, p_agent_ids, p_run_ids) w (user_id, agent_id, run_id)
+   order by w.user_id, w.agent_id, w.run_id
+  on conflict do nothing;
 
-    -- limit: each is looked up, and not joined with all there are.
-    v_ids := array(
-      select s.id
-        from (select distinct u.* from unnest(p_user_ids, p_agent_ids, p_run_ids) u) w (user_id, agent_id, run_id)
-       cross join lateral (
-         select s.id
-           from memlayer.session s
-          where s.tenant = p_tenant
-            and coalesce(s.user_id, '')  = coalesce(w.user_id, '')
-            and coalesce(s.agent_id, '') = coalesce(w.agent_id, '')
-            and coalesce(s.run_id, '')   = coalesce(w.run_id, '')
-          limit 1) s);
+  -- limit: each is looked up, and not joined with all there are.
+  v_ids := array(
+    select s.id
+      from (select distinct u.* from unnest(p_user_ids, p_agent_ids, p_run_ids) u) w (user_id, agent_id, run_id)
+     cross join lateral (
+       select s.id
+         from memlayer.session s
+        where s.tenant = p_tenant
+          and coalesce(s.user_id, '')  = coalesce(w.user_id, '')
+          and coalesce(s.agent_id, '') = coalesce(w.agent_id, '')
+          and coalesce(s.run_id, '')   = coalesce(w.run_id, '')
+        limit 1) s);
 
-    -- By id, as everybody does who locks several.
-    perform
-       from memlayer.session s
-      where s.tenant = p_tenant and s.id = any (v_ids)
-      order by s.id
-        for no key update;
-    get diagnostics v_locked = row_count;
-    exit when v_locked = v_scopes;
-  end loop;
+  -- By id, as everybody does who locks several.
+  perform
+     from memlayer.session s
+    where s.tenant = p_tenant and s.id = any (v_ids)
+    order by s.id
+      for no key update;
 end;
 $$;
 

@@ -503,25 +503,3 @@ def test_administrators_and_writers_of_one_agent_meet_without_deadlock(database:
     with psycopg.connect(database) as conn:
         assert count(conn, "receipt") > 8
         assert consistent(conn)
-
-
-def test_an_import_that_waited_for_an_erasure_holds_the_scope_all_the_same(database: str) -> None:
-    id_ = "0b3c8f3e-3a55-4c3f-8f5e-000000000001"
-    facts = {"memories": [{"id": id_, "text": "tea", "user_id": "ann", "entities": [1]}]}
-    with (
-        psycopg.connect(database, autocommit=True) as admin,
-        psycopg.connect(database) as eraser,
-        psycopg.connect(database) as importer,
-        ThreadPoolExecutor(1) as pool,
-    ):
-        add(admin, "coffee")
-        eraser.execute("select from memlayer.session for update")  # its first step
-        named = {"entities": [{"name": "Ann"}]}
-        importing = pool.submit(call, importer, "import_memories", **facts, **named)
-        waits(admin, importer.info.backend_pid)
-        call(eraser, "erase", user_id="ann")
-        eraser.commit()
-        assert [row["outcome"] for row in importing.result()] == ["added"]
-        admin.execute("set lock_timeout = '100ms'")
-        with pytest.raises(psycopg.errors.LockNotAvailable):
-            admin.execute("select memlayer.lock_session('default', 'ann', null, null)")
