@@ -59,11 +59,21 @@ begin
   on conflict on constraint setting_pkey do update
      set history_begins_at = greatest(s.history_begins_at, excluded.history_begins_at);
   -- Whoever restores reads history under this lock; and sessions come first, as for every writer.
-  perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
-     from (select distinct h.user_id, h.agent_id, h.run_id
-             from memlayer.history h
-            where h.tenant = p_tenant and h.memory_id = any (v_ids)) s
-   having count(*) > 0;
+  loop
+    begin
+      perform memlayer.lock_sessions(p_tenant, array_agg(s.user_id), array_agg(s.agent_id), array_agg(s.run_id))
+         from (select distinct h.user_id, h.agent_id, h.run_id
+                 from memlayer.history h
+                where h.tenant = p_tenant and h.memory_id = any (v_ids)) s
+       having count(*) > 0;
+      exit;
+    exception when serialization_failure then
+      -- An erasure took a scope away, and its history: of what is left, holding nothing.
+      if current_setting('transaction_isolation') <> 'read committed' then
+        raise;
+      end if;
+    end;
+  end loop;
   if p_after is null then
     -- Several rows in one order, as in memlayer.erase and memlayer.reset.
     perform from memlayer.former_link l

@@ -11,8 +11,11 @@ create or replace function memlayer.lock_sessions(
 as $$
 #variable_conflict use_column
 declare
-  v_ids uuid[];
+  v_scopes bigint;
+  v_ids    uuid[];
+  v_locked bigint;
 begin
+  v_scopes := (select count(*) from (select distinct u.* from unnest(p_user_ids, p_agent_ids, p_run_ids) u) w);
   insert into memlayer.session (tenant, user_id, agent_id, run_id)
   select distinct p_tenant, w.user_id, w.agent_id, w.run_id
     from unnest(p_user_ids, p_agent_ids, p_run_ids) w (user_id, agent_id, run_id)
@@ -38,8 +41,16 @@ begin
     where s.tenant = p_tenant and s.id = any (v_ids)
     order by s.id
       for no key update;
+  get diagnostics v_locked = row_count;
+  if v_locked < v_scopes then
+    -- Locked now, it would be out of order.
+    raise exception using
+      errcode = '40001',
+      message = 'a scope was erased while its lock was waited for',
+      hint    = 'Call again.';
+  end if;
 end;
 $$;
 
 comment on function memlayer.lock_sessions is
-  'Locks the rows of several exact scopes until the transaction ends, making those that are missing. Scopes stand in the three arrays by position.';
+  'Locks the rows of several exact scopes until the transaction ends, making those that are missing; serialization_failure (40001) where an erasure takes one away meanwhile. Scopes stand in the three arrays by position.';

@@ -9,7 +9,7 @@ from typing import Any
 import psycopg
 import pytest
 
-from memlayer_pg.errors import HistoryTooShort, MemoryNotFound, VersionConflict
+from memlayer_pg.errors import DatabaseError, HistoryTooShort, MemoryNotFound, VersionConflict
 from tests.sql.calls import Connection, add, call, consistent, count
 
 
@@ -503,3 +503,47 @@ def test_administrators_and_writers_of_one_agent_meet_without_deadlock(database:
     with psycopg.connect(database) as conn:
         assert count(conn, "receipt") > 8
         assert consistent(conn)
+
+
+def test_an_import_that_waited_for_an_erasure_is_to_begin_anew(database: str) -> None:
+    id_ = "0b3c8f3e-3a55-4c3f-8f5e-000000000001"
+    facts = {"memories": [{"id": id_, "text": "tea", "user_id": "ann", "entities": [1]}]}
+    named = {"entities": [{"name": "Ann"}]}
+    with (
+        psycopg.connect(database, autocommit=True) as admin,
+        psycopg.connect(database) as eraser,
+        psycopg.connect(database, autocommit=True) as importer,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        add(admin, "coffee")
+        eraser.execute("select from memlayer.session for update")  # its first step
+        importing = pool.submit(call, importer, "import_memories", **facts, **named)
+        waits(admin, importer.info.backend_pid)
+        call(eraser, "erase", user_id="ann")
+        eraser.commit()
+        with pytest.raises(DatabaseError) as caught:
+            importing.result()
+        assert caught.value.sqlstate == "40001"
+        assert count(admin, "memory") == 0
+        assert call(importer, "import_memories", **facts, **named)[0]["outcome"] == "added"
+
+
+def test_a_pruning_that_waited_for_an_erasure_prunes_what_is_left(database: str) -> None:
+    with (
+        psycopg.connect(database, autocommit=True) as admin,
+        psycopg.connect(database) as eraser,
+        psycopg.connect(database, autocommit=True) as pruner,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        for user in ("ann", "bob"):
+            [memory] = add(admin, "tea", user_id=user)
+            call(admin, "update", id=memory, text="coffee")
+        eraser.execute("select from memlayer.session where user_id = 'ann' for update")
+        pruning = pool.submit(call, pruner, "prune_history", keep="0 days")
+        waits(admin, pruner.info.backend_pid)
+        call(eraser, "erase", user_id="ann")
+        eraser.commit()
+        [told] = pruning.result()
+        assert told["removed"] == 1
+        assert count(admin, "history") == 1
+        assert count(admin, "session", "user_id = 'ann'") == 0
